@@ -593,11 +593,12 @@ for argument in "$@"; do
             ;;
         all)
             # The contract part waits for Ceph most of its time, and has a lab
-            # of its own. What is short, or has one process, is behind it, so
-            # that the three lanes end at about the same time.
+            # of its own, which comes up when the other one is. What is short,
+            # or has one process, is before and behind it, so that the three
+            # lanes end at about the same time.
             without_lab+=(unit)
             with_lab+=(functional)
-            with_ceph+=(contract style pure browser horizon docs cinder)
+            with_ceph+=(style contract pure browser horizon docs cinder)
             ;;
         style | unit | pure | browser | horizon | docs | cinder | contract \
             | ceph18 | ceph20 | releases)

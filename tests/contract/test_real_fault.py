@@ -22,7 +22,7 @@ blocks: 1
 seed: 4
 recovery_minutes: 5
 faults:
-  scrub: {{kind: deep_scrub, at_seconds: 0, for_seconds: 60}}
+  scrub: {{kind: deep_scrub, at_seconds: 0, for_seconds: 35}}
   out: {{kind: osd_out, at_seconds: 2, for_seconds: 5}}
   file:
     kind: command
@@ -30,7 +30,7 @@ faults:
     for_seconds: 2
     begin: [touch, {{folder}}/begun]
     end: [touch, {{folder}}/ended]
-  down: {{kind: osd_down, at_seconds: 50, for_seconds: 5}}
+  down: {{kind: osd_down, at_seconds: 30, for_seconds: 5}}
 """
 #: Until Ceph has peered and recovered after a fault, in seconds.
 HEALTHY_S = 180.0
@@ -57,7 +57,7 @@ class RealFaultTestCase(test_real_sweep.ProcessCase):
         until = time.monotonic() + HEALTHY_S
         while not (found := self.reader.health()).is_ok:
             self.assertLess(time.monotonic(), until, found)
-            time.sleep(1)
+            time.sleep(0.5)
 
     def apply(self):
         ran = self.tier('apply')
@@ -91,7 +91,7 @@ class RealFaultTestCase(test_real_sweep.ProcessCase):
     def test_all_kinds_are_made_and_mended(self):
         self.apply()
         before = self.reader.osds()
-        ran = self.fault('sleep 120', '--allow', self.fsid)
+        ran = self.fault('sleep 40', '--allow', self.fsid)
         self.assertEqual(0, ran.returncode, ran.stderr)
         rows = {row['Fault']: row for row in json.loads(ran.stdout)}
         self.assertEqual({'scrub', 'out', 'file', 'down'}, set(rows))
@@ -115,7 +115,7 @@ class RealFaultTestCase(test_real_sweep.ProcessCase):
         self.apply()
         before = self.reader.osds()
         # While it is out, and while it is down.
-        for seconds in (4, 52):
+        for seconds in (4, 32):
             ran = self.fault(
                 f'sleep {seconds}; kill -9 $PPID',
                 '--allow',

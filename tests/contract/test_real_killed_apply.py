@@ -6,9 +6,7 @@ On the Ceph release at hand, with an object of each kind.
 """
 
 import dataclasses
-import pathlib
-import subprocess
-import sys
+import os
 import threading
 import time
 
@@ -26,6 +24,7 @@ import tests
 from tests.contract import every_kind
 from tests.contract import real_ceph
 from tests.contract import recorded
+from tests.functional import commands
 from tests.worlds import cinder_api
 
 #: Longer than an OSD takes to hear of an option.
@@ -276,19 +275,17 @@ class KilledAtEachActionTestCase(every_kind.EveryKindCase):
         :returns: its exit status, and what it said.
         """
         said, done = [], 0
-        with subprocess.Popen(
+        with commands.started(
             (
-                pathlib.Path(sys.executable).with_name('openstack'),
+                'openstack',
                 *self.api.shell_arguments,
                 'tier',
                 verb,
                 '--catalog',
-                self.path,
+                str(self.path),
                 *arguments,
             ),
-            text=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            environment=dict(os.environ),
         ) as process:
             for line in process.stderr:
                 said.append(line)

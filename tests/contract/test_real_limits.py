@@ -4,9 +4,8 @@
 
 import concurrent.futures
 import itertools
+import os
 import signal
-import subprocess
-import sys
 
 import testtools
 
@@ -17,6 +16,7 @@ from cinder_tiers.observe.cinder import volumes
 from tests.contract import commands
 from tests.contract import real_ceph
 from tests.contract import test_real_watch
+from tests.functional import commands as forked
 from tests.unit.execute import test_cinder_world
 
 VOLUME = 'volume-contract'
@@ -41,17 +41,6 @@ VOLUMES = 40
 STALE = '5'
 REPAIR = ('--kind', 'limits', '--concurrency', '8', '--yes')
 KILLED = -signal.SIGKILL
-COMMAND = """
-import sys
-from tests.unit.cli import shell
-from openstackclient import shell as osc
-app = osc.OpenStackShell()
-for one in shell.entry_points(shell.GROUP):
-    app.command_manager.add_command(
-        'tier ' + one.name.removeprefix('tier_'), one.load()
-    )
-sys.exit(app.run(sys.argv[1:]))
-"""
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
@@ -207,18 +196,15 @@ class KilledRepairTestCase(commands.CommandsCase):
         }
 
     def repair_until_killed(self, repaired):
-        with subprocess.Popen(
+        with forked.started(
             (
-                *(sys.executable, '-c', COMMAND),
+                'openstack',
                 *self.arguments,
                 *('tier', 'repair', '--catalog', str(self.path)),
                 *REPAIR,
             ),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+            environment=dict(os.environ),
         ) as command:
-            self.addCleanup(command.kill)
             said = []
             for line in command.stderr:
                 said.append(line)

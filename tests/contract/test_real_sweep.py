@@ -10,8 +10,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 import time
 import types
@@ -39,7 +37,7 @@ from cinder_tiers.observe import word_for_word
 import tests
 from tests.contract import real_ceph
 from tests.contract import test_real_killed_apply as killed
-from tests.unit.cli.apply import test_two_applies
+from tests.functional import commands
 from tests.worlds import cinder_api
 
 #: Commands that change the cluster.
@@ -408,11 +406,9 @@ class ProcessCase(testtools.TestCase):
             )
 
     def tier(self, verb, *arguments):
-        ran = subprocess.run(
+        ran = commands.run(
             [
-                sys.executable,
-                '-c',
-                test_two_applies.SCRIPT,
+                'openstack',
                 *self.api.arguments_of('admin'),
                 'tier',
                 verb,
@@ -422,11 +418,7 @@ class ProcessCase(testtools.TestCase):
                 'json',
                 *arguments,
             ],
-            cwd=test_two_applies.TOP,
-            text=True,
-            capture_output=True,
-            check=False,
-            env={
+            environment={
                 **os.environ,
                 'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
                 'CINDER_TIERS_STATE': str(self.folder / 'state'),

@@ -20,12 +20,44 @@ from tests.contract import real_ceph
 from tests.contract import test_real_reader
 
 
+def without_settings(catalog, tiers):
+    """A catalog with tiers of which nothing but their pools are declared."""
+    return dataclasses.replace(
+        catalog,
+        clusters={
+            name: dataclasses.replace(one, host_osd_options={})
+            for name, one in catalog.clusters.items()
+        },
+        tiers=tuple(
+            dataclasses.replace(
+                tier,
+                rbd=dataclasses.replace(
+                    tier.rbd,
+                    options={},
+                    rbd_options={},
+                    osd_options={},
+                    primary_affinity=None,
+                ),
+            )
+            for tier in tiers
+        ),
+    )
+
+
 class WatchedPoolsCase(test_real_reader.CephUsersCase):
     """The pools of the catalog, and who may watch them."""
+
+    #: Of the only tier that is there; None: all are.
+    number = None
 
     def setUp(self):
         super().setUp()
         self.rbd = ceph_session.import_binding('rbd')
+        tiers = self.catalog.tiers
+        self.catalog = without_settings(
+            self.catalog,
+            tiers if self.number is None else (tiers[self.number],),
+        )
         apply.apply(
             plan=test_real_reader.RealReaderTestCase.make_plan(self),
             executors=self.executors,
@@ -46,7 +78,8 @@ class RealProbeTestCase(probe_contract.ProbeContract, WatchedPoolsCase):
 
     def setUp(self):
         super().setUp()
-        rbd = self.catalog.tiers[self.number].rbd
+        (tier,) = self.catalog.tiers
+        rbd = tier.rbd
         self.pool, self.data_pool = rbd.pool, rbd.data_pool
 
 

@@ -227,14 +227,17 @@ class Attempts:
             thread.join()
         return self.complete(made)
 
-    def follow_image_of_metadata(self, tag):
+    def follow_image_of_metadata(self, tag, made_of):
         """Write another image into a volume, and have it follow that.
 
-        It moves then, which takes as long as many creates: the outcome is not
+        If it moves, that takes as long as many creates: the outcome is not
         complete.
+
+        :param tag: of the other image
+        :param made_of: the image that the volume is made of
         """
         image = self.tenant.image(tag)
-        volume = self.volume()
+        volume = self.volume(imageRef=self._things[made_of])
         self.tenant.act(
             volume, 'os-set_image_metadata', {'metadata': {'image_id': image}}
         ).raise_for_status()

@@ -56,11 +56,14 @@ rbd_user = cinder
 
 [DEFAULT]
 enabled_backends = {backends}
-glance_api_servers = {glance}
 backup_driver = cinder.backup.drivers.posix.PosixBackupDriver
 backup_posix_path = {backups}
 backup_file_size = 33554432
 backup_compression_algorithm = none
+"""
+_CONF_OF_ALL = """
+[DEFAULT]
+glance_api_servers = {glance}
 
 [cinder_tiers]
 # What happens when Glance is late is another test's subject.
@@ -72,9 +75,11 @@ class World:
     """Tiers, backends and services beside those of the lab.
 
     :param stack: what is left when it ends.
+    :param has_more: whether a backend in another zone and a service for
+        backups are there, too.
     """
 
-    def __init__(self, stack: contextlib.ExitStack):
+    def __init__(self, stack: contextlib.ExitStack, *, has_more: bool):
         self.cloud = faults_cloud.Cloud()
         self.environment = self.cloud.environment
         self._stack = stack
@@ -86,13 +91,18 @@ class World:
         )
         stack.enter_context(self.cloud.no_limit())
         self._make_tiers()
-        for backend in (f'tier-{bypasses.PRIVATE}', bypasses.FAR):
+        self._has_more = has_more
+        for backend in (
+            f'tier-{bypasses.PRIVATE}',
+            *([bypasses.FAR] if has_more else ()),
+        ):
             stack.callback(
                 self._forget, 'cinder-volume', f'cinder-tiers-lab@{backend}'
             )
         stack.enter_context(self.cloud.as_it_was())
         self.cloud.configure_cinder(self._settings())
-        self._start_backup()
+        if has_more:
+            self._start_backup()
         self.tenant = bypasses.Tenant(self.environment)
         self.other = bypasses.Tenant(self.environment, lab.OTHER)
         self.admin = bypasses.Tenant(self.environment, lab.ADMIN)
@@ -160,6 +170,9 @@ class World:
             '--catalog',
             str(self.catalog),
         )
+        sections += _CONF_OF_ALL.format(glance=self.proxy.url)
+        if not self._has_more:
+            return sections
         backends = next(
             line.partition(' = ')[2]
             for line in sections.splitlines()
@@ -172,7 +185,6 @@ class World:
             zone=bypasses.FAR_ZONE,
             root=self.cloud.root,
             backends=f'{backends},{bypasses.FAR}',
-            glance=self.proxy.url,
             backups=backups,
         )
 

@@ -3,6 +3,8 @@
 """Runs commands; those of `openstack` by a server that forks them."""
 
 import atexit
+import contextlib
+import dataclasses
 import functools
 import json
 import os
@@ -13,6 +15,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import typing
 
 SERVER = pathlib.Path(__file__).with_name('openstack_server.py')
 #: What Python and the loader look at before anything of a command runs.
@@ -72,7 +75,54 @@ def run(argv, *, environment, timeout_s=None):
     )
 
 
-def _run_openstack(argv, environment, timeout_s):
+@dataclasses.dataclass
+class Started:
+    """An `openstack` command that runs.
+
+    :ivar stderr: what it says, as it says it.
+    :ivar returncode: once it has ended, as of subprocess.
+    """
+
+    pid: int
+    stderr: typing.TextIO
+    returncode: int | None = None
+
+    def kill(self):
+        """End it by SIGKILL, unless it has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def started(argv, *, environment):
+    """Start `openstack`; wait for its end behind the block.
+
+    Its standard output is thrown away.
+
+    :param argv: its words
+    :param environment: all of its variables
+    :raises FileNotFoundError: there is no such program
+    """
+    reading, writing = os.pipe()
+    with (
+        open(reading) as said,
+        open(writing, 'wb') as stderr,
+        open(os.devnull, 'r+b') as nothing,
+        _forked(argv, environment, nothing, nothing, stderr) as (answers, _),
+    ):
+        running = Started(pid=int(answers.readline()), stderr=said)
+        # What is left is the end of the command, which ends with it.
+        stderr.close()
+        yield running
+        running.returncode = int(answers.readline())
+
+
+@contextlib.contextmanager
+def _forked(argv, environment, *streams):
+    """Have a server fork `openstack`; its answers, and their connection.
+
+    :param streams: its standard input, output and error
+    """
     program = shutil.which(argv[0], path=environment.get('PATH'))
     if program is None:
         raise FileNotFoundError(argv[0])
@@ -90,25 +140,36 @@ def _run_openstack(argv, environment, timeout_s):
         'environment': environment,
         'folder': str(pathlib.Path.cwd()),
     }
-    with (
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-        open(os.devnull) as nothing,
-        socket.socket(socket.AF_UNIX) as connection,
-    ):
+    with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         socket.send_fds(
             connection,
             [json.dumps(request).encode() + b'\n'],
-            [nothing.fileno(), out.fileno(), err.fileno()],
+            [one.fileno() for one in streams],
         )
         with connection.makefile('rb') as answers:
+            yield answers, connection
+
+
+def _run_openstack(argv, environment, timeout_s):
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        open(os.devnull) as nothing,
+    ):
+        with _forked(argv, environment, nothing, out, err) as (
+            answers,
+            connection,
+        ):
             process = int(answers.readline())
             connection.settimeout(timeout_s)
             try:
                 status = int(answers.readline())
             except TimeoutError:
                 os.kill(process, signal.SIGKILL)
+                # What it changed last is then to be seen.
+                connection.settimeout(None)
+                connection.recv(1)
                 raise subprocess.TimeoutExpired(argv, timeout_s) from None
         texts = []
         for stream in (out, err):

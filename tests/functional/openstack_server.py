@@ -80,11 +80,12 @@ def run_command(request, streams):
         os.close(descriptor)
     # Their encoding, and whether they are a terminal, are found at the start.
     sys.stdin, sys.stdout, sys.stderr = (
-        os.fdopen(number, mode, closefd=False, errors=errors)
-        for number, mode, errors in (
-            (0, 'r', 'strict'),
-            (1, 'w', 'strict'),
-            (2, 'w', 'backslashreplace'),
+        os.fdopen(number, mode, buffering, closefd=False, errors=errors)
+        for number, mode, buffering, errors in (
+            (0, 'r', -1, 'strict'),
+            (1, 'w', -1, 'strict'),
+            # By line, whatever it is.
+            (2, 'w', 1, 'backslashreplace'),
         )
     )
     os.environ.clear()

@@ -19,10 +19,11 @@ TABLE = (
     / 'placement_in_the_lab.yaml'
 )
 CLIENTS = ('cinderclient', 'osc', 'openstacksdk', 'nova')
-#: A process or a server for each row: a share is tried, all in tests/long.
+#: A process or a server for each row, or the request that openstacksdk sends
+#: as well: a share is tried, all in tests/long.
 #: {client: its first row that is tried}; of nova these are rows of an image,
 #: of a type with limits, and of a snapshot.
-SLOW_CLIENTS = {'osc': 1, 'nova': 2}
+SHARED_CLIENTS = {'cinderclient': 0, 'osc': 1, 'nova': 2}
 CLOUDS = ('admin', 'member', 'other')
 _CASE_KEYS = {
     'when',
@@ -125,10 +126,18 @@ def read_table(text: str) -> Table:
 def tried(table: Table) -> Table:
     """A table with the rows that this run tries."""
     found: list[Row] = []
+    by_sdk = {
+        (row.when, row.who)
+        for row in table.rows
+        if row.client == 'openstacksdk'
+    }
     for client in CLIENTS:
         rows = [row for row in table.rows if row.client == client]
-        if client in SLOW_CLIENTS:
-            rows = list(tests.share(rows, SLOW_CLIENTS[client]))
+        if client == 'cinderclient':
+            found += [row for row in rows if (row.when, row.who) not in by_sdk]
+            rows = [row for row in rows if (row.when, row.who) in by_sdk]
+        if client in SHARED_CLIENTS:
+            rows = list(tests.share(rows, SHARED_CLIENTS[client]))
         found += rows
     return dataclasses.replace(table, rows=tuple(found))
 

@@ -4,11 +4,11 @@
 
 import json
 import pathlib
-import subprocess
 
 import fixtures
 import yaml
 
+from tests.functional import commands
 from tests.functional import lab
 
 DATABASE = 'cinder-tiers-guest-database'
@@ -107,7 +107,7 @@ class AuditTest(lab.LabTestCase):
 
     def of_volumes(self):
         """The audit of the tier's volumes; others may be clones, too."""
-        done = subprocess.run(
+        done = commands.run(
             (
                 'openstack',
                 'tier',
@@ -119,9 +119,7 @@ class AuditTest(lab.LabTestCase):
                 '-f',
                 'json',
             ),
-            capture_output=True,
-            text=True,
-            env=self.environment,
+            environment=self.environment,
         )
         self.assertIn(done.returncode, (0, 3), done.stderr)
         return {

@@ -3,7 +3,6 @@
 
 import json
 import pathlib
-import subprocess
 
 import fixtures
 import yaml
@@ -87,10 +86,8 @@ class ErasureCodingTest(volumes.VolumesTestCase):
         return str(path)
 
     def remove_tier(self):
-        subprocess.run(
-            ('openstack', 'volume', 'type', 'delete', NAME),
-            env=self.environment,
-            capture_output=True,
+        self.run_command(
+            'openstack', 'volume', 'type', 'delete', NAME, expect=None
         )
         for pool in (POOL, DATA_POOL):
             self.run_command(

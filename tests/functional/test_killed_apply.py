@@ -6,7 +6,6 @@ import collections
 import copy
 import pathlib
 import random
-import subprocess
 import time
 
 import fixtures
@@ -16,6 +15,7 @@ import yaml
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_plan as world
+from tests.functional import commands
 from tests.functional import lab
 from tests.functional import tier_objects
 
@@ -177,12 +177,9 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
         :returns: its exit status, and when each action was reported.
         """
         seconds, said = [], []
-        with subprocess.Popen(
+        with commands.started(
             ('openstack', 'tier', 'apply', '--catalog', self.path),
-            text=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=self.environment,
+            environment=self.environment,
         ) as process:
             for line in process.stderr:
                 said.append(line)

@@ -4,6 +4,7 @@
 
 import pathlib
 import random
+import signal
 import subprocess
 import time
 
@@ -14,6 +15,7 @@ import yaml
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_plan as world
+from tests.functional import commands
 from tests.functional import tier_objects
 
 #: How often a sweep is killed; tests/hours does it more often.
@@ -75,11 +77,9 @@ class KilledSweepTest(tier_objects.TierObjectsTestCase):
         self.settle()
 
     def run_it(self, *arguments):
-        done = subprocess.run(
+        done = commands.run(
             ('openstack', 'tier', *arguments, '--catalog', self.catalog_path),
-            capture_output=True,
-            text=True,
-            env=self.environment,
+            environment=self.environment,
         )
         self.addDetail(
             ' '.join(arguments[:2]),
@@ -90,36 +90,32 @@ class KilledSweepTest(tier_objects.TierObjectsTestCase):
     def sweep(self, kill_after_s=_LONGEST_S):
         """Its exit status and how long it lasted."""
         began = time.monotonic()
-        with subprocess.Popen(
-            (
-                'openstack',
-                'tier',
-                'sweep',
-                self.sweep_path,
-                '--catalog',
-                self.catalog_path,
-                '--state',
-                self.state,
-                '--out',
-                str(self.results / str(time.time_ns())),
-                '--yes',
-                '--',
-                'sh',
-                '-c',
-                'echo "{}" > "$CINDER_TIERS_SWEEP_RESULT"',
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=self.environment,
-        ) as process:
-            try:
-                output, _ = process.communicate(timeout=kill_after_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                output, _ = process.communicate()
-        self.addDetail('sweep', details.text_content(output))
-        return process.returncode, time.monotonic() - began
+        try:
+            done = commands.run(
+                (
+                    'openstack',
+                    'tier',
+                    'sweep',
+                    self.sweep_path,
+                    '--catalog',
+                    self.catalog_path,
+                    '--state',
+                    self.state,
+                    '--out',
+                    str(self.results / str(time.time_ns())),
+                    '--yes',
+                    '--',
+                    'sh',
+                    '-c',
+                    'echo "{}" > "$CINDER_TIERS_SWEEP_RESULT"',
+                ),
+                environment=self.environment,
+                timeout_s=kill_after_s,
+            )
+        except subprocess.TimeoutExpired:
+            return -signal.SIGKILL, kill_after_s
+        self.addDetail('sweep', details.text_content(done.stderr))
+        return done.returncode, time.monotonic() - began
 
     def plan(self):
         with world.sessions(self.catalog) as clusters:

@@ -190,41 +190,44 @@ class GuestImageTest(lab.LabTestCase):
         kernel = self.image(before['kernel_id'])
         file = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'file'
         file.write_text('not a kernel')
-        forged = self.ask(
-            'openstack',
-            'image',
-            'create',
-            '--file',
-            str(file),
-            '--disk-format',
-            kernel['disk_format'],
-            '--container-format',
-            kernel['container_format'],
-            kernel['name'],
-            cloud=lab.MEMBER,
-        )
-        self.addCleanup(
-            self.run_command,
-            'openstack',
-            'image',
-            'delete',
-            forged['id'],
-            cloud=lab.MEMBER,
-        )
+        forged = []
         for hidden in ('--hidden', '--unhidden'):
+            forged.append(
+                self.ask(
+                    'openstack',
+                    'image',
+                    'create',
+                    '--file',
+                    str(file),
+                    '--disk-format',
+                    kernel['disk_format'],
+                    '--container-format',
+                    kernel['container_format'],
+                    kernel['name'],
+                    cloud=lab.MEMBER,
+                )['id']
+            )
+            self.addCleanup(
+                self.run_command,
+                'openstack',
+                'image',
+                'delete',
+                forged[-1],
+                cloud=lab.MEMBER,
+            )
             self.run_command(
                 'openstack',
                 'image',
                 'set',
                 hidden,
-                forged['id'],
+                forged[-1],
                 cloud=lab.MEMBER,
             )
-            self.lab_sh('up')
-            self.assertEqual(before, self.image()['properties'])
-        # Nor was it deleted or hidden as one of the lab's own.
-        forged = self.image(forged['id'])
-        self.assertEqual('active', forged['status'])
+        self.lab_sh('up')
+        self.assertEqual(before, self.image()['properties'])
+        # Nor was one deleted or hidden as one of the lab's own.
+        for one in forged:
+            self.assertEqual('active', self.image(one)['status'])
 
     def test_an_image_names_the_kernel_that_is_on_its_disk(self):
         """A member may start it, so that Nova needs no boot loader."""

@@ -6,6 +6,7 @@ import pathlib
 
 import fixtures
 
+import tests
 from tests.functional import lab
 from tests.functional import start_watch
 
@@ -21,6 +22,13 @@ SMALL = {
     'gap_seconds': 8,
     'late_after_ms': LATE_AFTER_MS,
 }
+#: What guests do; tests/long: all that quick has.
+PATTERNS = tests.share(
+    (
+        {'name': 'randwrite-4k', 'rw': 'randwrite', 'bs': '4k', 'iodepth': 32},
+        {'name': 'write-1m', 'rw': 'write', 'bs': '1m', 'iodepth': 4},
+    )
+)
 #: Between the guest's reading of its clock and its console on the host, at
 #: most. How long it usually takes: doc/source/contributor/benchmarks.rst.
 CONSOLE_MS = 5000
@@ -94,9 +102,11 @@ class MeasurementTest(MeasurementCase):
         ]
         self.assertEqual([], ours)
 
-    def check_starts(self, watch):
-        """Guests say of their starts what the host's clock says of them."""
-        (row,) = self.outputs()['CinderTiers: the result file']['rows']
+    def check_starts(self, watch, row):
+        """Guests say of their starts what the host's clock says of them.
+
+        :param row: names the result file
+        """
         result = json.loads(pathlib.Path(row[1]).read_text())
         errors_ms = {
             guest['guest']: guest['clock_error_ms']
@@ -129,17 +139,19 @@ class MeasurementTest(MeasurementCase):
 
     def test_quick_measures_all_tiers_and_leaves_nothing(self):
         with start_watch.StartWatch(self.root / 'instances') as watch:
-            self.start(guests_per_tier=2)
-        self.check_starts(watch)
-        table = self.outputs()['CinderTiers: figures of each tier']
+            self.start(guests_per_tier=2, patterns=PATTERNS)
+        outputs = self.outputs()
+        (row,) = outputs['CinderTiers: the result file']['rows']
+        self.check_starts(watch, row)
+        table = outputs['CinderTiers: figures of each tier']
         rows = [
             dict(zip(table['cols'], row, strict=True)) for row in table['rows']
         ]
         self.assertEqual(
             {
-                (tier, pattern)
+                (tier, pattern['name'])
                 for tier in ('database', 'general', 'archive')
-                for pattern in ('randwrite-4k', 'write-1m')
+                for pattern in PATTERNS
             },
             {(row['tier'], row['pattern']) for row in rows},
         )

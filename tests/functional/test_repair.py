@@ -5,9 +5,9 @@
 import json
 import os
 import re
-import signal
 import subprocess
 
+from tests.functional import commands
 from tests.functional import repairs
 
 
@@ -170,17 +170,14 @@ class RepairTest(repairs.RepairCase):
 
     def begin_and_kill(self):
         """Kill a repair after its first volume; ids of those it reported."""
-        with subprocess.Popen(
+        with commands.started(
             (
                 *('openstack', 'tier', 'repair', '--yes'),
                 *('--concurrency', '1', '--catalog', str(self.path)),
             ),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=self.environment,
+            environment=self.environment,
         ) as running:
             done = [running.stderr.readline()]
-            running.send_signal(signal.SIGKILL)
+            running.kill()
             done += running.stderr.readlines()
         return re.findall('volume ([0-9a-f-]{36}).*: done', ''.join(done))

@@ -11,12 +11,12 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import tempfile
 import time
 
 import yaml
 
+from tests.functional import commands
 from tests.functional import lab
 from tests.functional import volumes
 
@@ -77,9 +77,7 @@ LAST_WITH_FILESTORE = 17
 
 def run(environment, *argv, expect=0):
     """The standard output of a command of the lab's user."""
-    done = subprocess.run(
-        argv, capture_output=True, text=True, env=environment, timeout=300
-    )
+    done = commands.run(argv, environment=environment, timeout_s=300)
     if done.returncode != expect:
         raise AssertionError(
             f'{" ".join(argv)} ended with {done.returncode}, expected '

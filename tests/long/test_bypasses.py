@@ -23,7 +23,8 @@ class MoreBypassesTest(test_bypasses.BypassesTest):
             bypass_steps.Attempts.type_of_image_without_glance
         ),
     }
-    METADATA_TAGS = (*test_bypasses.BypassesTest.METADATA_TAGS, 'archive')
+    METADATA_TAGS = ((bypasses.PRIVATE, 'limited'), ('archive', 'limited'))
+    HAS_MORE = True
 
     def test_an_image_that_changes_all_the_time_sheds_no_type(self):
         for outcome in self.steps['image_that_changes']:
