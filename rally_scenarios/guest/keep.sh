@@ -124,7 +124,7 @@ keep() {
     known_disks=$disks
     event KEPT
     while :; do
-        pause 5
+        pause "$CT_LOOK_SECONDS"
         look_at_new_disks
         if take_orders; then
             last_run=$next_run

@@ -86,6 +86,8 @@ class GuestEnvironment:
     blocks: str = '/sys/block'
     #: file that lists what is mounted
     mounts: str = '/proc/mounts'
+    #: how often a guest that is kept looks for orders, in seconds
+    look_seconds: int = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,7 +383,7 @@ def _delivery(fleet: FleetOrders) -> dict[str, object]:
     }
 
 
-def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
+def _environment_values(environment: GuestEnvironment) -> dict[str, object]:
     return {
         'CT_CONSOLE': environment.console,
         'CT_START_DEVICE': environment.start_device,
@@ -389,6 +391,7 @@ def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
         'CT_DEVICES': environment.devices,
         'CT_BLOCKS': environment.blocks,
         'CT_MOUNTS': environment.mounts,
+        'CT_LOOK_SECONDS': environment.look_seconds,
         'CT_WORK': environment.work,
         'CT_TIMER_LIST': environment.timer_list,
         'CT_UPTIME': environment.uptime,

@@ -14,6 +14,7 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as observer
+import tests
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
 from tests.worlds import cinder_api
@@ -173,7 +174,7 @@ class CutOffTestCase(AppliedCinderTestCase):
         )
         self.assertGreater(len(states), 9)
         self.assert_as_wanted()
-        for count, state in enumerate(states[:-1]):
+        for count, state in tests.share(list(enumerate(states[:-1]))):
             self.api.return_to(state)
             self.carry_out(self.granted(AFTER, NAMES), self.connection)
             self.assertEqual((), self.granted(AFTER, NAMES).actions, count)

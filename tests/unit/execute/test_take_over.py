@@ -18,6 +18,7 @@ from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_export as inventory
 from cinder_tiers.observe import for_plan as world
+import tests
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
 from tests.unit.execute import test_cut_off
@@ -168,7 +169,7 @@ class TakeOverTestCase(testtools.TestCase):
     def test_killed_after_any_write_the_next_apply_takes_it_over(self):
         self.use(self.old)
         ours = self.taken_over(self.export())
-        for state in self.kept_at_each_write(ours):
+        for state in tests.share(self.kept_at_each_write(ours)):
             self.api.return_to(state)
             self.apply(self.plan(ours, NAMED))
             self.assertEqual((), self.plan(ours).actions)
@@ -189,7 +190,7 @@ class TakeOverTestCase(testtools.TestCase):
         ours = self.taken_over(self.export()).replace(
             OURS, f'{OURS}    access: []\n'
         )
-        for state in self.kept_at_each_write(ours):
+        for state in tests.share(self.kept_at_each_write(ours)):
             self.api.return_to(state)
             self.apply(self.plan(ours, NAMED))
             self.assertEqual((), self.plan(ours).actions)

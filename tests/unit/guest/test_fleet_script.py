@@ -91,6 +91,7 @@ class LocalFleet:
             lead_seconds=3,
             succession_seconds=succession_seconds,
             copies=copies,
+            copy_pause_seconds=1,
         )
         self.processes = {}
 

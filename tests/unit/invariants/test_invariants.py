@@ -104,9 +104,11 @@ KNOWN = {
                 Retype(new_type=worlds.SLIP, policy='on-demand'),
             ),
         )
-        for slip, mark in (
-            *((slip, 'a tier') for slip in worlds.SLIPS),
-            *(('a part of names', mark) for mark in worlds.MARKS),
+        for slip, mark in tests.share(
+            [
+                *((slip, 'a tier') for slip in worlds.SLIPS),
+                *(('a part of names', mark) for mark in worlds.MARKS),
+            ]
         )
     },
     'a type that leads to private tiers alone': Example(
