@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import functools
 import itertools
 import math
+import statistics
 
 from cinder_tiers.figures.stats import differences
 
@@ -187,14 +188,19 @@ def with_common_noise(
     Of a few observations some agree by chance, of noise in levels more often
     than of normal noise; among many quantities those would be claimed.  Where
     one run alone is compared, none has less noise than any other: a single
-    observation from a heavy tail has no other one that says so.
+    observation from a heavy tail has no other one that says so.  Of sides that
+    had their turns together the average is the median: a treatment may well
+    make a tier unsteady, which says nothing of the others.
 
-    :param found: of one quantity, each of another pattern
+    :param found: of one quantity, each of another pattern or side
     :returns: in the same order
     """
-    common = math.sqrt(
-        math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
-    )
+    if all(each.is_paired for each in found):
+        common = statistics.median([each.deviation for each in found] or [0.0])
+    else:
+        common = math.sqrt(
+            math.fsum(each.deviation**2 for each in found) / len(found)
+        )
     most = max((each.deviation for each in found), default=0.0)
     with_noise = []
     for each in found:

@@ -71,6 +71,9 @@ class _Answer:
     is_expected: bool
 
 
+_ONE_RUN = 'one run, which does not tell how another day differs'
+
+
 class _Within(columns.FormattableColumn):
     """The load up to which something holds, with its interval."""
 
@@ -124,8 +127,10 @@ class _Volumes(columns.FormattableColumn):
 def _rests_on(answer: _Answer) -> str:
     if answer.room.reason:
         return answer.room.reason
+    runs = len(answer.curve.of_runs)
     return (
-        f'{answer.curve.repeats} repeats of {len(answer.curve.steps)} steps; '
+        f'{answer.curve.repeats} repeats of {len(answer.curve.steps)} steps '
+        f'in {f"{runs} runs" if runs > 1 else _ONE_RUN}; '
         f'{answer.in_use.source}; {answer.of_volume.source}'
     )
 

@@ -3,7 +3,9 @@
 """What a load curve says: saturation, knee, 70 %, most load within a limit.
 
 Each is found on the curve of each repeat, and its interval is that over the
-repeats.  What steps or repeats do not show is not guessed: the answer then
+repeats, or over the runs if there are several.  That of the most load within a
+limit is promised, so it is the interval of one repeat, or run, more.  What
+steps or repeats do not show is not guessed: the answer then
 says what is missing.
 
 The knee is that of Kneedle: Satopaa, Albrecht, Irwin, Raghavan, "Finding a
@@ -66,8 +68,19 @@ def _over_repeats(
     values: Sequence[float], curve: load_curve.Curve
 ) -> GuestsLoad:
     return GuestsLoad(
-        iops=intervals.estimate_mean(values, looks=curve.looks),
+        iops=intervals.estimate_mean(
+            curve.observations(values), looks=curve.looks
+        ),
         reason='' if len(values) > 1 else _ONE_REPEAT,
+    )
+
+
+def _of_next(values: Sequence[float], curve: load_curve.Curve) -> GuestsLoad:
+    return dataclasses.replace(
+        _over_repeats(values, curve),
+        iops=intervals.estimate_next(
+            curve.observations(values), looks=curve.looks
+        ),
     )
 
 
@@ -165,7 +178,9 @@ def knee(curve: load_curve.Curve) -> GuestsLoad:
             )
         found.append(at)
     loads = [usable[at].iops[repeat] for repeat, at in enumerate(found)]
-    about = intervals.estimate_mean(loads, looks=curve.looks)
+    about = intervals.estimate_mean(
+        curve.observations(loads), looks=curve.looks
+    )
     if about.low is None or about.high is None:
         return _over_repeats(loads, curve)
     # Kneedle gives neither end.
@@ -271,7 +286,7 @@ def _within_steps(
             f' {_advice(curve, 1, last)}',
             at_least_iops=min(last.iops) if kept else None,
         )
-    return _over_repeats(found, curve)
+    return _of_next(found, curve)
 
 
 def _not_of_load(
