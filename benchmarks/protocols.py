@@ -136,12 +136,11 @@ def gate(draw, noise, name, years):
         of_all, each = false_claims.judge(compared)
         worse.append(
             (
-                of_all.are_claimed(false_claims.SHARES[0])
-                & (of_all.mean < 0)
+                of_all.are_claimed(false_claims.SHARES[0]) & (of_all.mean < 0)
             ).any(axis=1)
-            | (
-                each.are_claimed(false_claims.SHARES[1]) & (each.mean < 0)
-            ).any(axis=(1, 2))
+            | (each.are_claimed(false_claims.SHARES[1]) & (each.mean < 0)).any(
+                axis=(1, 2)
+            )
         )
     return 100 * float(numpy.concatenate(worse).mean())
 
@@ -277,9 +276,7 @@ def tuned(noise, truth, seed):
     levels = NOISES[noise](draw, slots) + draw.normal(
         0, _TIGHT.get(noise, _OWN), slots
     )
-    found = study.Study(
-        None, study.TuningTerms(space=tuning.SPACE, seed=seed)
-    )
+    found = study.Study(None, study.TuningTerms(space=tuning.SPACE, seed=seed))
     # Not for secrets: the world is the same each time.
     world = random.Random(f'{seed} {truth}')  # noqa: S311
     best = tuple(world.randrange(1, count) for count in tuning.SPACE.values())
@@ -355,11 +352,13 @@ def main():
         },
         **{
             f'effects of {treatments}, {blocks} blocks': (
-                lambda noise, size=(treatments, blocks): 100
-                * float(
-                    have_effects(
-                        sweeps(draw, noise, *size, options.sweeps)
-                    ).mean()
+                lambda noise, size=(treatments, blocks): (
+                    100
+                    * float(
+                        have_effects(
+                            sweeps(draw, noise, *size, options.sweeps)
+                        ).mean()
+                    )
                 )
             )
             for treatments, blocks in SWEEPS
@@ -380,7 +379,9 @@ def main():
     }
     values = {}
     for name, measure in protocols.items():
-        values[name] = {noise: measure(noise=noise) for noise in options.noises}
+        values[name] = {
+            noise: measure(noise=noise) for noise in options.noises
+        }
         print(name)
         for noise, found in values[name].items():
             several = found if isinstance(found, tuple) else (found,)

@@ -34,6 +34,7 @@ KNOWN_FALSE = (
     ('gate, first 9', 'of one side'),
     ('headroom, runs: 1', None),
     ('headroom', 'of one side'),
+    ('headroom', 'bimodal'),
     ('headroom', 'half and half'),
     ('headroom', '1 of 8 slow'),
 )

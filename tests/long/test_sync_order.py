@@ -71,7 +71,7 @@ def task(tiers, folder):
 
 class SyncOrderTest(test_measurement.MeasurementCase):
     def sync_p99_ms(self, name, tiers, iops):
-        """{tier: p99 of the syncs of each repeat}, with disks of such speed."""
+        """{tier: p99 of the syncs of each repeat}, of disks of such speed."""
         disks = self.useFixture(disk_iops.DiskIops(self.root))
         results = self.folder / name
         file = self.folder / f'{name}.json'

@@ -421,7 +421,7 @@ def _freedom_of(difference: LogDifference, repeats: int) -> int:
 
 
 def _least_repeats(shows: Callable[[int], bool], least: int) -> int | None:
-    """The least number from a least one on that shows something, as more do."""
+    """The least number, from one on, that shows something; more do, too."""
     low, high = least - 1, least
     while not shows(high):
         low, high = high, high * 2
