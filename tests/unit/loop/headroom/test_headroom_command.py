@@ -249,7 +249,7 @@ class ToldTestCase(Results, testtools.TestCase):
         for limit in ('p99_ms_max=100000', 'p99_ms_max=1'):
             ran = self.told('database', one, '--expect', limit, *TOLD)
             self.assertEqual(3, ran.status, ran.stderr)
-            self.assertIn('one repeat has no interval', ran.stdout)
+            self.assertIn('one repeat has no interval', ran.stderr)
 
     def test_a_limit_that_breaks_at_the_first_step_leaves_nothing(self):
         broken = ('database', self.result, '--expect', 'p99_ms_max=1')
