@@ -37,6 +37,9 @@ class Found:
     items: collections.abc.Iterable[object]
     #: Columns that are not shown, because they would show nothing.
     without: collections.abc.Collection[str] = ()
+    #: Column of sentences that would make a table for people too wide: it
+    #: has their numbers, and each is said once, below; '': there is none.
+    said_below: str = ''
     #: What to know of the table, said below it, each in a line.
     notes: collections.abc.Iterable[str] = ()
     #: Whether something is not as it should be.
@@ -115,10 +118,28 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             for title, cell in found.table.items()
             if title not in found.without
         }
-        return tuple(table), [
+        rows = [
             tuple(_printable(cell(item)) for cell in table.values())
             for item in found.items
         ]
+        said = found.said_below
+        if said in table and parsed_args.formatter == 'table':
+            place = tuple(table).index(said)
+            numbers: dict[object, int] = {}
+            for row in rows:
+                numbers.setdefault(row[place], len(numbers) + 1)
+            rows = [
+                (*row[:place], str(numbers[row[place]]), *row[place + 1 :])
+                for row in rows
+            ]
+            self.notes = [
+                *(
+                    f'{said.lower()} {number}: {text}'
+                    for text, number in numbers.items()
+                ),
+                *found.notes,
+            ]
+        return tuple(table), rows
 
 
 def _printable(cell: object) -> object:

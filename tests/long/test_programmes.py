@@ -23,6 +23,21 @@ MOST_RATIO = 50
 #: Percent of 1,000 comparisons that claim something while they are followed:
 #: 5, and two standard deviations of it.
 MOST_FALSE_OF_FOLLOWED = 6.4
+#: Of what each protocol concludes, and three standard deviations of it.
+MOST_FALSE = {'gate': 6, 'effects': 6.5, 'headroom': 8.8, 'tune': 17}
+#: What no rule can know: the two gates of a single run know nothing of how
+#: much the new side varies, or of spells as long as the baseline; one run
+#: nothing of others; and where half of the measurements are a quarter slower,
+#: a limit in between holds in one of two.
+KNOWN_FALSE = (
+    ('gate, first 9', 'spells'),
+    ('gate, first 9', 'of one side'),
+    ('headroom, runs: 1', None),
+    ('headroom', 'of one side'),
+    ('headroom', 'bimodal'),
+    ('headroom', 'half and half'),
+    ('headroom', '1 of 8 slow'),
+)
 
 
 class ProgrammesTest(testtools.TestCase):
@@ -76,6 +91,20 @@ class ProgrammesTest(testtools.TestCase):
         for command in ('result', 'report'):
             self.assertEqual(0, found[command]['status'])
             self.assertLess(found[command]['peak_mib'], 600)
+
+    def test_what_is_acted_upon_is_seldom_false(self):
+        found = self.run_it('protocols')
+        wrong = {}
+        for name, row in found.items():
+            for noise, values in row.items():
+                # Of a promise and of a proposal: what comes of it.
+                false = values if isinstance(values, float) else values[-1]
+                if false > MOST_FALSE[name.split()[0].rstrip(',')] and not any(
+                    name.startswith(begin) and each in (None, noise)
+                    for begin, each in KNOWN_FALSE
+                ):
+                    wrong[name, noise] = values
+        self.assertEqual({}, wrong)
 
     def test_few_comparisons_claim_what_is_not_so(self):
         found = self.run_it('false_claims')

@@ -68,6 +68,22 @@ class SweepEffectsTestCase(BenchmarkTestCase):
             self.assertLessEqual(row['from %'], row['to %'])
 
 
+class ProtocolsTestCase(BenchmarkTestCase):
+    def test_each_protocol_has_a_row_of_each_noise(self):
+        self.run_it(
+            'protocols',
+            *('--years', '1', '--sweeps', '2', '--curves', '2'),
+            *('--tunings', '1', '--noises', 'AR(1)', 'an outlier'),
+        )
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual(
+            {'gate', 'effects', 'headroom', 'tune'},
+            {name.split()[0].rstrip(',') for name in found},
+        )
+        for row in found.values():
+            self.assertEqual({'AR(1)', 'an outlier'}, set(row))
+
+
 class LargeFleetTestCase(BenchmarkTestCase):
     def test_a_fleet_is_run_and_its_result_shown(self):
         lines = self.run_it(

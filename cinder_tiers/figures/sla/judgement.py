@@ -555,10 +555,10 @@ def _pair(
     ]
     sides = [figures.of_complete(slots, limit) for slots in of_places]
     used = [slot for slots in of_places for slot in slots]
-    if len(both) < 2:
+    if len(both) < differences.LEAST_PAIRS:
         return _Pair(
             text=f'{text}: {_means(sides, limit)}{len(both)} repeats with all'
-            ' guests of both, expected at least 2',
+            f' guests of both, expected at least {differences.LEAST_PAIRS}',
             order=order,
         )
     text = f'{text}: {_means(sides, limit)}'

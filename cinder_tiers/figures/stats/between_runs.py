@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import functools
 import itertools
 import math
+import statistics
 
 from cinder_tiers.figures.stats import differences
 
@@ -188,14 +189,19 @@ def with_common_noise(
     By chance, some of few observations agree, with noise in levels more often
     than with normal noise; among many quantities those would be claimed.  If a
     single run is compared, all get the highest noise: a single observation
-    from a heavy tail cannot be recognized as such.
+    from a heavy tail cannot be recognized as such.  The common noise of sides
+    that had their turns together is the median: a treatment may well make one
+    tier unsteady, which says nothing about the others.
 
-    :param found: differences of one quantity, each for another pattern
+    :param found: differences of one quantity, each for another pattern or side
     :returns: differences in the same order
     """
-    common = math.sqrt(
-        math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
-    )
+    if all(each.is_paired for each in found):
+        common = statistics.median([each.deviation for each in found] or [0.0])
+    else:
+        common = math.sqrt(
+            math.fsum(each.deviation**2 for each in found) / len(found)
+        )
     most = max((each.deviation for each in found), default=0.0)
     with_noise = []
     for each in found:

@@ -32,6 +32,9 @@ from cinder_tiers.figures.stats import intervals
 CONFIDENCE = intervals.CONFIDENCE
 #: That a difference of the wanted size is found.
 POWER = 0.8
+#: Of sides that had their turns in the same repeats, or blocks.  Where each
+#: turn is fast or slow by chance, two agree too often to show anything.
+LEAST_PAIRS = 3
 #: More repeats are never asked for.
 MOST_REPEATS = 1000
 # Of the standard deviation that a few repeats show, the upper bound of this
@@ -215,9 +218,13 @@ def of_blocks(
     :param second: figures of the same repeats, in the same order
     :param resolution: relative width of the bucket in which a figure lies
     :param looks: number of looks of the run, see ``LogDifference``
-    :raises ValueError: fewer than two repeats, a figure that is not more than
-        0, or different numbers of repeats
+    :raises ValueError: fewer than LEAST_PAIRS repeats, a figure that is not
+        more than 0, or different numbers of repeats
     """
+    if len(first) < LEAST_PAIRS:
+        raise ValueError(
+            f'{len(first)} repeats: expected at least {LEAST_PAIRS}'
+        )
     ones, others = logarithms(first), logarithms(second)
     found = [other - one for one, other in zip(ones, others, strict=True)]
     deviation = max(statistics.stdev(found), resolution / math.sqrt(6))
@@ -332,7 +339,7 @@ def repeats_needed(
         # There is no value where the tail is beyond a double.
         return not math.isfinite(found) or found >= power
 
-    return _least_repeats(shows)
+    return _least_repeats(shows, LEAST_PAIRS if difference.is_paired else 2)
 
 
 def text_of_need(
@@ -397,7 +404,7 @@ def repeats_for_none(
         missed = distributions.noncentral_below(freedom, distance, critical)
         return not math.isfinite(missed) or 1 - 2 * missed >= power
 
-    return _least_repeats(shows)
+    return _least_repeats(shows, LEAST_PAIRS if difference.is_paired else 2)
 
 
 def _planned_deviation(difference: LogDifference) -> float:
@@ -416,9 +423,9 @@ def _freedom_of(difference: LogDifference, repeats: int) -> int:
     return repeats - 1 if difference.is_paired else 2 * (repeats - 1)
 
 
-def _least_repeats(shows: Callable[[int], bool]) -> int | None:
-    """The least number from 2 that shows something; more show it, too."""
-    low, high = 1, 2
+def _least_repeats(shows: Callable[[int], bool], least: int) -> int | None:
+    """The least number, from one on, that shows something; more do, too."""
+    low, high = least - 1, least
     while not shows(high):
         low, high = high, high * 2
         if low >= MOST_REPEATS:

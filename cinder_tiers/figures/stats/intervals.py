@@ -137,6 +137,28 @@ def estimate_mean(values: Sequence[float], *, looks: int = 1) -> Estimate:
     )
 
 
+def estimate_next(values: Sequence[float], *, looks: int = 1) -> Estimate:
+    """Mean, with the 95 % interval in which one value more would lie.
+
+    Student's, for a value from the same normal distribution: what is promised
+    must hold when it is tried, and not on the mean alone.
+
+    :param values: one figure of each repeat, at least one
+    :param looks: see ``confidence``
+    :raises ValueError: there is none, or one is not finite
+    """
+    found = estimate_mean(values, looks=looks)
+    if found.low is None or found.high is None:
+        return found
+    wider = math.sqrt(found.values + 1)
+    return dataclasses.replace(
+        found,
+        low=found.mean - wider * (found.mean - found.low),
+        high=found.mean + wider * (found.high - found.mean),
+        method=f'{found.method}, for one more',
+    )
+
+
 def _exponential(logarithm: float) -> float:
     """Return the exponential, or infinity if a float cannot hold it."""
     try:

@@ -3,13 +3,9 @@
 """The rows of `openstack tier compare`."""
 
 import argparse
-from collections.abc import Sequence
 import pathlib
 
-from cliff import columns
-
 from cinder_tiers.cli import base
-from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results
 from cinder_tiers.cli import results_command
 from cinder_tiers.domain import errors
@@ -17,42 +13,21 @@ from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import junit
 
 
-class _Reason(columns.FormattableColumn):
-    """Reason of a finding: a number for people, the text for programs."""
-
-    _value: tuple[int, str]
-
-    def human_readable(self) -> str:
-        """The number of the reason, which is told once, below the table."""
-        return str(self._value[0])
-
-    def machine_readable(self) -> str:
-        """The reason."""
-        return cells.printable(self._value[1])
-
-
-def _table(reasons: Sequence[str]) -> results_command.Table:
-    """Return the columns of the table of claims.
-
-    :param reasons: all reasons, each once
-    """
-    return {
-        'Result': lambda claim: claim.side,
-        'Tier': lambda claim: (
-            claim.second_tier
-            if claim.first_tier == claim.second_tier
-            else f'{claim.second_tier} against {claim.first_tier}'
-        ),
-        'Pattern': lambda claim: claim.pattern,
-        'Quantity': lambda claim: claim.quantity,
-        'Baseline': lambda claim: results.Amount((claim.first, claim.unit)),
-        'Compared': lambda claim: results.Amount((claim.second, claim.unit)),
-        'Difference': results.ClaimedChange,
-        'Finding': lambda claim: claim.finding.value,
-        'Reason': lambda claim: _Reason(
-            (reasons.index(claim.reason) + 1, claim.reason)
-        ),
-    }
+_TABLE: results_command.Table = {
+    'Result': lambda claim: claim.side,
+    'Tier': lambda claim: (
+        claim.second_tier
+        if claim.first_tier == claim.second_tier
+        else f'{claim.second_tier} against {claim.first_tier}'
+    ),
+    'Pattern': lambda claim: claim.pattern,
+    'Quantity': lambda claim: claim.quantity,
+    'Baseline': lambda claim: results.Amount((claim.first, claim.unit)),
+    'Compared': lambda claim: results.Amount((claim.second, claim.unit)),
+    'Difference': results.ClaimedChange,
+    'Finding': lambda claim: claim.finding.value,
+    'Reason': lambda claim: claim.reason,
+}
 
 
 def find(
@@ -81,15 +56,10 @@ def find(
     shown.warn(found.circumstances)
     if parsed_args.junit:
         _write(parsed_args.junit, junit.write(found))
-    reasons = list(dict.fromkeys(claim.reason for claim in found.claims))
     return results_command.Found(
-        table=_table(reasons),
+        table=_TABLE,
         items=found.claims,
-        notes=[
-            f'reason {number}: {each}'
-            for number, each in enumerate(reasons, 1)
-            if parsed_args.formatter == 'table'
-        ],
+        said_below='Reason',
         without=()
         if any(claim.side for claim in found.claims)
         else {'Result'},

@@ -1100,7 +1100,7 @@ def _too_few(
     """Explain why values show nothing; empty if they may."""
     observations = _observations(first, second, within)
     # Whether runs that were made apart are too few, ``_of_runs`` says.
-    least = 1 if within is Within.NOTHING else 2
+    least = 1 if within is Within.NOTHING else differences.LEAST_PAIRS
     reasons = [
         _too_few_of(side, values, limit, observations, least)
         for side, values in zip((first, second), sides, strict=True)
@@ -1195,24 +1195,24 @@ def _decide(
 
 
 def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
-    """See ``between_runs.with_common_noise``, for each quantity of a tier."""
+    """See ``between_runs.with_common_noise``, for each quantity.
+
+    Of runs that were made apart, for each two tiers; of sides that had their
+    turns together, for all of them, as the default is in each.
+    """
     groups: dict[
         tuple[str, ...], list[tuple[int, differences.LogDifference]]
     ] = {}
     for place, each in enumerate(observed):
         claim = each.claim
-        if each.within is Within.NOTHING and each.difference is not None:
-            name = claim.pattern == ALL_PATTERNS and ALL_PATTERNS
-            groups.setdefault(
-                (
-                    claim.side,
-                    claim.first_tier,
-                    claim.second_tier,
-                    claim.quantity,
-                    name or '',
-                ),
-                [],
-            ).append((place, each.difference))
+        if each.difference is None:
+            continue
+        group: tuple[str, ...] = (each.within.value, claim.quantity)
+        if each.within is Within.NOTHING:
+            group += (claim.side, claim.first_tier, claim.second_tier)
+            if claim.pattern == ALL_PATTERNS:
+                group += (ALL_PATTERNS,)
+        groups.setdefault(group, []).append((place, each.difference))
     found = list(observed)
     for members in groups.values():
         for (place, _own), common in zip(

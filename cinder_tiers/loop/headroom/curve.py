@@ -15,6 +15,8 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+import itertools
+import statistics
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
@@ -89,8 +91,25 @@ class Curve:
     steps: tuple[Step, ...]
     #: that are in all steps, at least one
     repeats: int
+    #: repeats of each run, if there are several, in the order of the figures
+    of_runs: tuple[int, ...] = ()
     #: see ``intervals.confidence``
     looks: int = 1
+
+    def observations(self, values: Sequence[float]) -> list[float]:
+        """The mean of each run, if there are several; else the values.
+
+        Repeats of a run know nothing of how another run would differ.
+
+        :param values: one of each repeat
+        """
+        if len(self.of_runs) < 2:
+            return list(values)
+        rest = iter(values)
+        return [
+            statistics.fmean(itertools.islice(rest, repeats))
+            for repeats in self.of_runs
+        ]
 
     def first_saturated(self) -> Step | None:
         """The least load that is shown not to be done; None: there is none.
@@ -209,7 +228,7 @@ def _step(
 
 
 def joined(parts: Iterable[Curve]) -> Curve:
-    """Join the same curve of several runs, with the repeats of all.
+    """Join the same curve of several runs, each with its repeats.
 
     :param parts: at least one, of the same tier, name and quantity
     :raises CurveError: their steps differ
@@ -239,5 +258,8 @@ def joined(parts: Iterable[Curve]) -> Curve:
         first,
         steps=tuple(steps),
         repeats=sum(each.repeats for each in (first, *others)),
+        of_runs=tuple(each.repeats for each in (first, *others))
+        if others
+        else (),
         looks=max(each.looks for each in (first, *others)),
     )

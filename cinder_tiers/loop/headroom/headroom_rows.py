@@ -71,6 +71,9 @@ class _Answer:
     is_expected: bool
 
 
+_ONE_RUN = 'one run, which does not tell how another day differs'
+
+
 class _Within(columns.FormattableColumn):
     """The load up to which something holds, with its interval."""
 
@@ -82,10 +85,13 @@ class _Within(columns.FormattableColumn):
             return f'less than {found.at_most_iops:.4g} {_IOPS}'
         if found.iops is None:
             return '-'
-        text = f'{found.iops.mean:.4g} {_IOPS}'
         if found.iops.low is None:
-            return text
-        return f'{text} ({found.iops.low:.4g} to {found.iops.high:.4g})'
+            return f'{found.iops.mean:.4g} {_IOPS}'
+        # The columns beside it have the unit, too.
+        return (
+            f'{found.iops.mean:.4g} ({found.iops.low:.4g} to'
+            f' {found.iops.high:.4g})'
+        )
 
     def machine_readable(self) -> dict[str, float | None]:
         found = self._value
@@ -124,8 +130,10 @@ class _Volumes(columns.FormattableColumn):
 def _rests_on(answer: _Answer) -> str:
     if answer.room.reason:
         return answer.room.reason
+    runs = len(answer.curve.of_runs)
     return (
-        f'{answer.curve.repeats} repeats of {len(answer.curve.steps)} steps; '
+        f'{answer.curve.repeats} repeats of {len(answer.curve.steps)} steps '
+        f'in {f"{runs} runs" if runs > 1 else _ONE_RUN}; '
         f'{answer.in_use.source}; {answer.of_volume.source}'
     )
 
@@ -168,6 +176,10 @@ def find(
     return results_command.Found(
         table=_TABLE,
         items=answers,
+        said_below='Rests on',
+        without={'Curve'}
+        if len({one.curve.name for one in answers}) == 1
+        else (),
         is_worse=rooms.RoomFinding.NONE_LEFT in found,
         # If nothing is expected, status 0 would promise room.
         is_unknown=not found or rooms.RoomFinding.CANNOT_TELL in found,

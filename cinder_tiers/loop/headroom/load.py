@@ -3,8 +3,10 @@
 """Key loads of a curve: saturation, knee, 70 %, maximum within a limit.
 
 Each is found on the curve of each repeat, and its interval is that over the
-repeats.  Values that steps or repeats do not show are not guessed: the answer
-then says what is missing.
+repeats, or over the runs if there are several.  The most load within a limit
+is a promise: its interval is that of one more repeat, or run.  Values that
+steps or repeats do not show are not guessed: the answer then says what is
+missing.
 
 The knee is that of Kneedle: Satopaa, Albrecht, Irwin, Raghavan, "Finding a
 'Kneedle' in a Haystack: Detecting Knee Points in System Behavior", ICDCSW
@@ -66,8 +68,19 @@ def _over_repeats(
     values: Sequence[float], curve: load_curve.Curve
 ) -> GuestsLoad:
     return GuestsLoad(
-        iops=intervals.estimate_mean(values, looks=curve.looks),
+        iops=intervals.estimate_mean(
+            curve.observations(values), looks=curve.looks
+        ),
         reason='' if len(values) > 1 else _ONE_REPEAT,
+    )
+
+
+def _of_next(values: Sequence[float], curve: load_curve.Curve) -> GuestsLoad:
+    return dataclasses.replace(
+        _over_repeats(values, curve),
+        iops=intervals.estimate_next(
+            curve.observations(values), looks=curve.looks
+        ),
     )
 
 
@@ -165,7 +178,9 @@ def knee(curve: load_curve.Curve) -> GuestsLoad:
             )
         found.append(at)
     loads = [usable[at].iops[repeat] for repeat, at in enumerate(found)]
-    about = intervals.estimate_mean(loads, looks=curve.looks)
+    about = intervals.estimate_mean(
+        curve.observations(loads), looks=curve.looks
+    )
     if about.low is None or about.high is None:
         return _over_repeats(loads, curve)
     # Kneedle gives neither end.
@@ -271,7 +286,7 @@ def _within_steps(
             f' {_advice(curve, 1, last)}',
             at_least_iops=min(last.iops) if kept else None,
         )
-    return _over_repeats(found, curve)
+    return _of_next(found, curve)
 
 
 def _not_of_load(

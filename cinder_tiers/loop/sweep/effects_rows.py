@@ -96,6 +96,7 @@ def find(
             ),
             *map(_line_of_unmeasured, found.unmeasured),
         ],
+        said_below='Reason',
         without={'Tier'} if is_of_one_tier else (),
         is_worse=compared.count(comparison.DifferenceFinding.WORSE) > 0,
         is_unknown=bool(found.unmeasured)

@@ -46,7 +46,7 @@ class Confirmation:
     """Result of fresh blocks for a candidate."""
 
     candidate: Candidate
-    #: to the default, in logarithms; None: fewer than two blocks
+    #: to the default, in logarithms; None: too few blocks
     difference: differences.LogDifference | None
     #: of such a gain if there is none, corrected for all claims
     probability: float
@@ -122,7 +122,7 @@ def confirm(
             [differences.value(value) for value in values],
             resolution=0.0,
         )
-        if len(values) > 1
+        if len(values) >= differences.LEAST_PAIRS
         else None
         for candidate, values in gains.items()
     }

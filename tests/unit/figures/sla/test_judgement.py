@@ -650,14 +650,14 @@ class OrderTest(testtools.TestCase):
         ('iops', [9], [5], Outcome.CANNOT_TELL),
         ('p99_ms', [5], [9], Outcome.CANNOT_TELL),
         ('iops', [5, 5], [5, 5], Outcome.CANNOT_TELL),
-        ('mean_ms', [90, 91], [50, 51], Outcome.BROKEN),
+        ('mean_ms', [90, 91, 90], [50, 51, 50], Outcome.BROKEN),
         # Each repeat had its own load, which both felt.
         ('iops', [40, 90, 60], [30, 68, 45], Outcome.HELD),
         # No difference within one of fio's buckets is any.
         ('p99_ms', [50.1, 50.1], [50, 50], Outcome.CANNOT_TELL),
-        ('iops', [90, 91], [50, 51], Outcome.HELD),
-        ('iops', [50, 51], [90, 91], Outcome.BROKEN),
-        ('p99_ms', [50, 51], [90, 91], Outcome.HELD),
+        ('iops', [90, 91, 90], [50, 51, 50], Outcome.HELD),
+        ('iops', [50, 51, 50], [90, 91, 90], Outcome.BROKEN),
+        ('p99_ms', [50, 51, 50], [90, 91, 90], Outcome.HELD),
         ('iops', [40, 90], [50, 60], Outcome.CANNOT_TELL),
     )
     @ddt.unpack
@@ -669,9 +669,9 @@ class OrderTest(testtools.TestCase):
         self.assertEqual(
             [
                 '4k: a before b by iops: 9 IOPS and 7 IOPS: 1 repeats with all'
-                ' guests of both, expected at least 2: cannot tell',
+                ' guests of both, expected at least 3: cannot tell',
                 '4k: b before c by iops: 7 IOPS and 8 IOPS: 1 repeats with all'
-                ' guests of both, expected at least 2: cannot tell',
+                ' guests of both, expected at least 3: cannot tell',
             ],
             [str(one) for one in self.order([9], [7], [8])],
         )

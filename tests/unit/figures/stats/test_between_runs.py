@@ -12,6 +12,7 @@ import numpy
 import testtools
 
 from benchmarks import false_claims
+from benchmarks import protocols
 from cinder_tiers.figures.stats import between_runs
 from cinder_tiers.loop.compare import comparison
 from tests.unit.figures import results
@@ -99,6 +100,14 @@ class FalseClaimsTestCase(testtools.TestCase):
                 draw, noise, runs, repeats, COMPARISONS
             )
             self.assertLessEqual(found, MOST_FALSE_PERCENT, (noise, runs))
+
+    def test_a_gate_of_each_night_seldom_stops_what_is_no_worse(self):
+        draw = numpy.random.default_rng(4)
+        for name in ('last 30, 1 new', 'last 3, 3 new, 27 before'):
+            for noise in ('AR(1)', 'bimodal', '1 of 8 slow', 'spells'):
+                self.assertLessEqual(
+                    protocols.gate(draw, noise, name, 1), 5, (name, noise)
+                )
 
     def test_two_runs_a_side_claim_nothing(self):
         for runs in ((1, 1, 0), (2, 2, 0), (1, 8, 0), (1, 1, 16)):

@@ -188,7 +188,7 @@ class DifferenceTestCase(testtools.TestCase):
     def test_no_percentage_is_without_a_logarithm(self):
         # As of repeats of which one has a long stall.
         found = differences.of_blocks(
-            [2.0, 2.0], [1.0, 700.0], resolution=0.01
+            [2.0, 2.0, 2.0], [1.0, 1.0, 1e9], resolution=0.01
         )
         for each in found.interval_percent():
             self.assertTrue(math.isfinite(differences.logarithm(each)))

@@ -173,7 +173,9 @@ class CompareTestCase(testtools.TestCase):
         )
 
     def test_the_tiers_of_one_result(self):
-        run = self.file('run.json', general=(100, 101), gold=(200, 203))
+        run = self.file(
+            'run.json', general=(100, 101, 99), gold=(200, 203, 197)
+        )
         ran = self.compare(run, '--quantity', 'iops', '-f', 'json')
         self.assertEqual(
             [('gold against general', 'iops', 'better')], self.findings(ran)

@@ -4,8 +4,10 @@
 
 import dataclasses
 
+import numpy
 import testtools
 
+from benchmarks import protocols
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
@@ -297,7 +299,7 @@ class RunsTestCase(RunsCase):
         )
         (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
         self.assertEqual(
-            'measured once: a comparison needs 2 repeats or more',
+            'measured once: a comparison needs 3 repeats or more',
             claim.reason,
         )
 
@@ -785,6 +787,65 @@ class DirectionsTestCase(testtools.TestCase):
             ['better', 'cannot tell'],
             [each.finding.value for each in found.claims],
         )
+
+
+class TreatmentsTestCase(testtools.TestCase):
+    def claims(self, gains):
+        """Of a sweep: whether anything is found to have an effect."""
+        default, *others = numpy.exp(
+            numpy.concatenate([0 * gains[:, :1], gains], axis=1).T[0]
+        )
+        found = comparison.treatments(
+            {
+                block: one_tier(100 * iops)
+                for block, iops in enumerate(default.tolist())
+            },
+            [
+                comparison.SweptTreatment(
+                    name=str(number),
+                    runs={
+                        block: one_tier(100 * iops)
+                        for block, iops in enumerate(values.tolist())
+                    },
+                )
+                for number, values in enumerate(others)
+            ],
+            IOPS_ONLY,
+        )
+        return any(
+            claim.finding
+            in (
+                comparison.DifferenceFinding.BETTER,
+                comparison.DifferenceFinding.WORSE,
+            )
+            for claim in found.claims
+        )
+
+    def test_options_that_do_nothing_seldom_have_an_effect(self):
+        draw = numpy.random.default_rng(5)
+        for noise in ('AR(1)', 'bimodal', 'half and half', 'of one side'):
+            for size in protocols.SWEEPS:
+                gains = protocols.sweeps(draw, noise, *size, 300)
+                # Three standard deviations more than 5 % of them.
+                self.assertLessEqual(
+                    protocols.have_effects(gains).sum(), 26, (noise, size)
+                )
+
+    def test_as_the_simulation_has_it(self):
+        draw = numpy.random.default_rng(6)
+        seen = set()
+        for options, blocks, change in ((1, 3, 0.2), (4, 4, 0.5)):
+            gains = protocols.sweeps(draw, '5 %', options, blocks, 8)
+            gains[:, :, 0] += change
+            for sweep in gains[..., :1]:
+                found = self.claims(sweep)
+                self.assertEqual(protocols.have_effects(sweep[None])[0], found)
+                seen.add(found)
+        self.assertEqual({False, True}, seen)
+
+    def test_two_blocks_show_nothing(self):
+        gains = numpy.array([[[1.0]], [[1.0]]])
+        self.assertFalse(self.claims(gains))
 
 
 class QuestionTestCase(testtools.TestCase):

@@ -10,6 +10,8 @@ import numpy
 from scipy import optimize
 import testtools
 
+from benchmarks import protocols
+from cinder_tiers.loop.headroom import curve as load_curve
 from cinder_tiers.loop.headroom import load
 import tests
 from tests.unit.loop.headroom import test_curve
@@ -223,6 +225,28 @@ class LoadTest(testtools.TestCase):
         )
         self.assertEqual(160, found.first_saturated().asked_iops)
         self.assertEqual(140.5, load.within(found, 50).iops.mean)
+
+    def test_what_is_promised_is_kept_by_the_next_run(self):
+        draw = numpy.random.default_rng(7)
+        for noise in ('5 %', 'AR(1)', 'heavy tails'):
+            promised, failed = protocols.promises(draw, noise, 3, 60)
+            self.assertGreater(promised, 80, noise)
+            # Three standard deviations more than 5 % of them.
+            self.assertLessEqual(failed, 13, noise)
+
+    def test_each_run_is_one_observation(self):
+        parts = [
+            test_curve.of_queue(capacity, [20, 80, 120], factors=(1, 1, 1))
+            for capacity in (95, 100, 105)
+        ]
+        found = load.within(load_curve.joined(parts), 100)
+        self.assertEqual(3, found.iops.values)
+        # Each breaks at its capacity less 46.05.
+        self.assertAlmostEqual(53.95, found.iops.mean, 1)
+        # Student's t of 3 is 4.30, for one more.
+        self.assertAlmostEqual(
+            53.95 - 4.303 * 5 * math.sqrt(1 + 1 / 3), found.iops.low, 0
+        )
 
     def test_the_knee_is_where_kneedle_finds_it(self):
         """Of 1 / (1 - x), scaled, from 0 to 0.9: by hand at 0.7.

@@ -276,7 +276,8 @@ class EffectsTestCase(testtools.TestCase):
     def test_a_guest_option_may_change_its_field_of_the_pattern_only(self):
         def found(varied, **pattern):
             sweep = swept(
-                default=runs(100, 101), deep=runs(200, 203, pattern=pattern)
+                default=runs(100, 101, 100),
+                deep=runs(200, 203, 200, pattern=pattern),
             )
             return self.claim(
                 effects.of_sweep(

@@ -119,7 +119,7 @@ class EffectsTestCase(testtools.TestCase):
             ('osd_same', 'cannot tell'), (same['Treatment'], same['Finding'])
         )
         self.assertIn(
-            '10 % would most likely have shown, as 2 blocks are enough',
+            '10 % would most likely have shown, as 3 blocks are enough',
             same['Reason'],
         )
         self.assertEqual(
