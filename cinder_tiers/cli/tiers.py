@@ -92,7 +92,8 @@ class ListTiers(base.StatusLister):
     the two. Without the right to see extra specs, which members of projects
     seldom have, lists the volume types that you may use, those first of which
     something is promised or was measured; extra specs would say which of the
-    others are tiers. Standard error then has the tags that the cloud publishes.
+    others are tiers. The tags that the cloud publishes are then told on
+    standard error.
     """
 
     _epilog = """Exit status: 0 the tiers are listed; 1 an error occurred, or
@@ -142,7 +143,7 @@ Example: openstack tier list --long -c Name -c Promise
         )
 
     def _tell_tags(self) -> None:
-        """What an image may be tagged with, for who sees tiers without tags."""
+        """What an image may be tagged with, as the list has no tags."""
         try:
             found = placement.published_tags(base.connect(self))
         except errors.Unreachable as error:
