@@ -30,7 +30,7 @@ parts:
   pure        domain, figures and what else is pure (see pyproject.toml), without
               any OpenStack package                             (tox -e pure)
   browser     the report of results in Chromium                 (tox -e browser)
-  horizon     the panels in Horizon                             (tox -e horizon)
+  horizon     the panels in Horizon, and in Chromium            (tox -e horizon)
   docs        the documentation, warnings are errors               (tox -e docs)
   cinder      Cinder's own tests of its scheduler and its RBD driver, with ours
                                                            (tox -e cinder-tests)

@@ -13,6 +13,7 @@ from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
 from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain import text
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud as placement
@@ -88,7 +89,8 @@ class ListTiers(base.StatusLister):
     the two. Without the right to see extra specs, which members of projects
     seldom have, lists the volume types that you may use, those first of which
     something is promised or was measured; extra specs would say which of the
-    others are tiers.
+    others are tiers. The tags that the cloud publishes are then told on
+    standard error.
     """
 
     _epilog = """Exit status: 0 the tiers are listed; 1 an error occurred, or
@@ -116,6 +118,7 @@ Example: openstack tier list --long -c Name -c Promise
         with base.user_errors():
             listed = _read(self, _file(parsed_args), parsed_args.include_root)
         if isinstance(listed, _Offered):
+            self._tell_tags()
             return _shown(
                 parsed_args.long,
                 render_tiers.OFFERED_COLUMNS,
@@ -132,6 +135,20 @@ Example: openstack tier list --long -c Name -c Promise
             render_tiers.LONG_TIER_COLUMNS,
             map(render_tiers.tier_row, listed),
         )
+
+    def _tell_tags(self) -> None:
+        """What an image may be tagged with, as the list has no tags."""
+        try:
+            found = placement.published_tags(base.connect(self))
+        except errors.Unreachable as error:
+            # The list is of Cinder, whatever Glance does.
+            self.log.info('%s', cells.printable(str(error)))
+            return
+        if found:
+            self.app.stderr.write(
+                'Tags of images that choose a tier: '
+                f'{text.clipped_list(sorted(found))}\n'
+            )
 
 
 class ShowTier(base.StatusShowOne):

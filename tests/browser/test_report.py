@@ -3,21 +3,16 @@
 """The page in a browser: what is drawn, loaded, and too wide."""
 
 import base64
-import json
 import pathlib
 import re
 import tempfile
 import zlib
 
-from selenium import webdriver
-from selenium.webdriver.chrome import service
 import testtools
 
+from tests.browser import chromium
 from tests.browser import pages
 
-# Of Debian, see bindep.txt: selenium would download others.
-PROGRAM = '/usr/bin/chromium'
-DRIVER = '/usr/bin/chromedriver'
 #: Pictures as a browser has decoded them.
 PICTURES = """
 return [...document.images].map(image => [
@@ -49,21 +44,7 @@ class ChromiumTestCase(testtools.TestCase):
         path = pathlib.Path(folder.name) / 'report.html'
         path.write_text(pages.hostile_page(), encoding='utf-8')
         cls.url = path.as_uri()
-        options = webdriver.ChromeOptions()
-        options.binary_location = PROGRAM
-        for each in (
-            'headless=new',
-            # Root has no sandbox; in it is a page that runs nothing.
-            'no-sandbox',
-            'disable-dev-shm-usage',
-            'disable-background-networking',
-            f'user-data-dir={folder.name}/profile',
-        ):
-            options.add_argument(f'--{each}')
-        options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
-        cls.browser = webdriver.Chrome(
-            options=options, service=service.Service(DRIVER)
-        )
+        cls.browser = chromium.start(f'{folder.name}/profile')
         cls.addClassCleanup(cls.browser.quit)
 
     def open(self, *, width=1400, scheme='light'):
@@ -71,15 +52,7 @@ class ChromiumTestCase(testtools.TestCase):
             'Emulation.setEmulatedMedia',
             {'features': [{'name': 'prefers-color-scheme', 'value': scheme}]},
         )
-        self.browser.execute_cdp_cmd(
-            'Emulation.setDeviceMetricsOverride',
-            {
-                'width': width,
-                'height': 900,
-                'deviceScaleFactor': 1,
-                'mobile': False,
-            },
-        )
+        chromium.set_width(self.browser, width)
         self.browser.get(self.url)
 
     def run_script(self, text):
@@ -105,17 +78,9 @@ class ChromiumTestCase(testtools.TestCase):
         self.assertEqual(0xE6, shades['dark'][0])
 
     def test_nothing_is_loaded_but_the_page(self):
-        self.browser.get_log('performance')
+        chromium.loaded(self.browser)
         self.open()
-        messages = [
-            json.loads(entry['message'])['message']
-            for entry in self.browser.get_log('performance')
-        ]
-        urls = {
-            message['params']['request']['url']
-            for message in messages
-            if message['method'] == 'Network.requestWillBeSent'
-        }
+        urls = chromium.loaded(self.browser)
         self.assertIn(self.url, urls)
         self.assertEqual(
             [],

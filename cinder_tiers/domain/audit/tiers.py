@@ -173,7 +173,7 @@ def audit(
     ]
     catalog = host_osd_options.without(catalog, hosts)
     stale = _stale_cards(catalog, observed)
-    for action in _actions(catalog, observed, problems):
+    for action in _actions(catalog, observed, problems, stale):
         found.extend(
             _findings(
                 catalog,
@@ -716,8 +716,12 @@ def _actions(
     catalog: catalogs.Catalog,
     observed: Observed,
     problems: list[Finding],
+    stale: collections.abc.Mapping[str, tuple[str, ...]],
 ) -> collections.abc.Iterator[actions.Action]:
-    """The plan, as far as both sides can be compared."""
+    """The plan, as far as both sides can be compared.
+
+    :param stale: see _stale_cards; known, too, where a cluster has problems.
+    """
     projects = observed.projects
     is_cinder_read = not isinstance(observed.cinder, Unread)
     cinder = (
@@ -795,7 +799,10 @@ def _actions(
     )
     return (
         action
-        for action in _with_cards(made.actions, without_cluster)
+        for action in _with_cards(
+            made.actions,
+            {name for name in without_cluster if not stale.get(name)},
+        )
         if (
             is_cinder_read
             or action.key.cluster is not None
@@ -815,7 +822,7 @@ def _with_cards(
 ) -> collections.abc.Iterator[actions.Action]:
     """Actions that leave a card alone of which it is not known if it is true.
 
-    :param without_cluster: types of tiers of whose cluster nothing is known.
+    :param without_cluster: types of tiers of whose cluster that is not known.
     """
     for action in planned:
         before, after = action.before, action.after

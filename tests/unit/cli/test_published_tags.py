@@ -264,6 +264,29 @@ class PublishedTagsTestCase(testtools.TestCase):
         self.declare(publish_tags=None)
         self.assertEqual([], self.tier('plan'))
 
+    def test_the_list_of_a_member_ends_with_the_published_tags(self):
+        def told(**user):
+            done = self.run_tier('list', '-f', 'json', **user)
+            self.assertEqual(0, done.status, done.stderr)
+            self.assertIn(
+                'database', {one['Name'] for one in json.loads(done.stdout)}
+            )
+            return done.stderr
+
+        for project in (US, THEM):
+            self.assertEqual(
+                'Tags of images that choose a tier: a/b ?&#%, database\n',
+                told(role='member', project=project),
+            )
+        # Each line that an administrator sees has the tags.
+        self.assertEqual('', told())
+        self.api.forbid_namespaces()
+        self.assertEqual('', told(role='member'))
+        self.api.forbid_namespaces(False)
+        self.declare(publish_tags=False)
+        self.tier('apply', '--yes')
+        self.assertEqual('', told(role='member'))
+
     def test_a_tag_that_glance_cannot_keep_is_told_before(self):
         tiers = dict(CATALOG['tiers'])
         tiers['database'] = {**tiers['database'], 'tags': ['x' * 81, 'ok']}

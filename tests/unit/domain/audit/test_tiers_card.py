@@ -99,6 +99,18 @@ class StaleCardTestCase(testtools.TestCase):
             self.audited(osds=(*osds, more)),
         )
 
+    def test_an_osd_less_than_the_tier_needs(self):
+        osds = self.actual.ceph['ceph'].osds
+        first = next(one for one in osds if one.device_class == 'ssd')
+        found = self.audited(
+            osds=tuple(one for one in osds if one is not first)
+        )
+        self.assertEqual(
+            [(STATE.NON_COMPLIANT, 'cluster'), (STATE.OUT_OF_DATE, 'card')],
+            [(state, aspect) for state, aspect, _ in found],
+        )
+        self.assertIn('other OSDs serve the pools', found[1][2])
+
     def test_an_apply_takes_the_figures_out_and_no_more(self):
         actual = dataclasses.replace(
             self.actual,
