@@ -22,7 +22,7 @@ SLOT = 'tiers[0].patterns[0].slots[0]'
 
 
 def plain(run='a' * 16):
-    """A result of two tiers with two repeats each, as it is in a file."""
+    """A result of two tiers with three repeats each, as it is in a file."""
     clat_ms = [1 + number / 100 for number in range(20)]
     slots = [
         results.slot(
@@ -30,7 +30,7 @@ def plain(run='a' * 16):
             clat_ms=clat_ms,
             directions={'read': results.direction(iops, clat_ms, alone=True)},
         )
-        for iops in (100, 110)
+        for iops in (100, 110, 105)
     ]
     value = json.loads(
         run_result.write(

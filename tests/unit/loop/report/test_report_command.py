@@ -41,7 +41,7 @@ class ReportCase(testtools.TestCase):
     def file(self, name, **arguments):
         path = self.folder / name
         path.write_text(
-            run_result.write(runs.run(patterns=1, repeats=2, **arguments))
+            run_result.write(runs.run(patterns=1, repeats=3, **arguments))
         )
         return str(path)
 
