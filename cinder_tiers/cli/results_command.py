@@ -37,6 +37,9 @@ class Found:
     items: collections.abc.Iterable[object]
     #: Columns that are not shown, because they would show nothing.
     without: collections.abc.Collection[str] = ()
+    #: Columns that would make a table for people too wide, and are shown to
+    #: them only if asked for.
+    for_programs: collections.abc.Collection[str] = ()
     #: Column of sentences that would make a table for people too wide: it
     #: has their numbers, and each is said once, below; '': there is none.
     said_below: str = ''
@@ -113,10 +116,13 @@ class ResultsLister(ResultsCommand, base.StatusLister):
         elif found.is_unknown:
             self.exit_status = exit_status.UNKNOWN
         self.notes = found.notes
+        without = {*found.without}
+        if parsed_args.formatter == 'table' and not parsed_args.columns:
+            without.update(found.for_programs)
         table = {
             title: cell
             for title, cell in found.table.items()
-            if title not in found.without
+            if title not in without
         }
         rows = [
             tuple(_printable(cell(item)) for cell in table.values())

@@ -47,6 +47,9 @@ _TABLE: results_command.Table = {
     'Also changed': lambda level: cells.Words(level.changed),
 }
 
+#: Told below a table for people, or by the findings of its rows.
+_SAID_BELOW = ('Run', 'Runs', 'Runs needed', 'Left out', 'Also changed')
+
 
 def find(
     shown: results_command.ResultsCommand, parsed_args: argparse.Namespace
@@ -75,15 +78,34 @@ def find(
         (level.tier, level.pattern, level.quantity): level.finding
         for level in found
     }
+    shown_levels = [
+        level for level in found if level.run or not parsed_args.changes
+    ]
     return results_command.Found(
         table=_TABLE,
-        items=[
-            level for level in found if level.run or not parsed_args.changes
-        ],
+        items=shown_levels,
+        for_programs=_SAID_BELOW,
+        notes=_notes(shown_levels) if parsed_args.formatter == 'table' else (),
         is_worse=trend.TrendFinding.WORSE in last.values(),
         is_unknown=trend.TrendFinding.TOO_FEW_RUNS in last.values()
         or any(level.is_newest_left_out or level.wanders for level in found),
     )
+
+
+def _notes(
+    levels: collections.abc.Iterable[trend.Level],
+) -> collections.abc.Iterator[str]:
+    """Tell each run with which a level changed, and each lack of runs."""
+    for level in levels:
+        place = f'{level.quantity} of {level.pattern} on {level.tier}'
+        if level.run:
+            also = ', '.join(level.changed) or 'nothing else that is recorded'
+            yield f'{place}: since run {level.run}; with it changed {also}'
+        elif level.runs_needed:
+            yield (
+                f'{place}: {level.runs} runs, expected at least '
+                f'{level.runs_needed}'
+            )
 
 
 def _left_out(

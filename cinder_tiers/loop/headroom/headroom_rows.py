@@ -173,17 +173,13 @@ def find(
     shown.warn(_circumstances(read, parsed_args.tier))
     answers = list(_answers(tier, parsed_args, read))
     found = {one.room.finding for one in answers if one.is_expected}
-    # A column that says the same in each row; programs may rely on it.
-    is_narrow = (
-        parsed_args.formatter == 'table'
-        and not parsed_args.columns
-        and len({one.curve.name for one in answers}) == 1
-    )
     return results_command.Found(
         table=_TABLE,
         items=answers,
         said_below='Rests on',
-        without={'Curve'} if is_narrow else (),
+        for_programs={'Curve'}
+        if len({one.curve.name for one in answers}) == 1
+        else (),
         is_worse=rooms.RoomFinding.NONE_LEFT in found,
         # If nothing is expected, status 0 would promise room.
         is_unknown=not found or rooms.RoomFinding.CANNOT_TELL in found,

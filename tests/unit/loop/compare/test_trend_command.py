@@ -63,6 +63,14 @@ class TrendTestCase(testtools.TestCase):
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn('worse', ran.stdout)
         self.assertIn('better', ran.stdout)
+        for line in ran.stdout.splitlines():
+            self.assertLessEqual(len(line), 120)
+        # What the table has no room for is told below it.
+        self.assertIn(
+            f'iops of x on general: since run {9:016x}; with it changed '
+            'nothing else that is recorded',
+            ran.stderr,
+        )
 
     def test_a_newest_run_that_is_lost_has_a_status_and_is_named(self):
         newest = f'{12:016x}'
