@@ -6,6 +6,7 @@ import argparse
 import collections.abc
 import dataclasses
 import importlib
+import logging
 import operator
 import types
 import typing
@@ -117,7 +118,9 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             self.exit_status = exit_status.UNKNOWN
         self.notes = found.notes
         without = {*found.without}
-        if parsed_args.formatter == 'table' and not parsed_args.columns:
+        chosen = {*parsed_args.columns, *parsed_args.sort_columns}
+        is_for_people = parsed_args.formatter == 'table'
+        if is_for_people and not chosen & {*found.for_programs}:
             without.update(found.for_programs)
         table = {
             title: cell
@@ -129,13 +132,19 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             for item in found.items
         ]
         said = found.said_below
-        if said in table and parsed_args.formatter == 'table':
+        # With --quiet nothing is said below.
+        if (
+            is_for_people
+            and said in table
+            and (said in parsed_args.columns or not parsed_args.columns)
+            and self.log.isEnabledFor(logging.WARNING)
+        ):
             place = tuple(table).index(said)
             numbers: dict[object, int] = {}
             for row in rows:
                 numbers.setdefault(row[place], len(numbers) + 1)
             rows = [
-                (*row[:place], str(numbers[row[place]]), *row[place + 1 :])
+                (*row[:place], numbers[row[place]], *row[place + 1 :])
                 for row in rows
             ]
             self.notes = [

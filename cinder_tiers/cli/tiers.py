@@ -140,15 +140,15 @@ Example: openstack tier list --long -c Name -c Promise
         """What an image may be tagged with, as the list has no tags."""
         try:
             found = placement.published_tags(base.connect(self))
-        except errors.Unreachable as error:
+        except errors.TiersError as error:
             # The list is of Cinder, whatever Glance does.
             self.log.info('%s', cells.printable(str(error)))
             return
         if found:
-            self.app.stderr.write(
+            self.notes = [
                 'Tags of images that choose a tier: '
-                f'{text.clipped_list(sorted(found))}\n'
-            )
+                f'{text.clipped_list(sorted(found))}'
+            ]
 
 
 class ShowTier(base.StatusShowOne):

@@ -68,6 +68,7 @@ def of_size(
 
 def _integer(specs: collections.abc.Mapping[str, str], key: str) -> int:
     value = specs.get(key, '0')
-    if not _DIGITS.fullmatch(value):
+    # Cinder takes null for a value.
+    if value is None or not _DIGITS.fullmatch(value):
         raise ValueError(f'{key} {value!r}, expected an integer')
     return int(value)

@@ -39,6 +39,7 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain import record
 from cinder_tiers.driver import monitors
+from cinder_tiers.driver import pool as pool_driver
 from cinder_tiers.driver import startup
 
 LOG = logging.getLogger(__name__)
@@ -592,7 +593,7 @@ class ClusterImages:
     def _ioctx(self, pool: str) -> collections.abc.Iterator:
         ioctx = self._cluster.open_ioctx(pool)
         try:
-            yield ioctx
+            yield pool_driver.answering(ioctx)
         finally:
             ioctx.close()
 

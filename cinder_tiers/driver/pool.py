@@ -30,8 +30,42 @@ _IOPS_BURST_KEY = 'rbd_qos_iops_burst'
 MOVING = 'MIGRATION'
 
 
-#: Limits that librbd takes.
-_TAKEN = re.compile('[+]?[0-9]{1,18}[KMGTPE]?')
+# Those with units are of bytes and of others (strict_iec_cast and
+# strict_si_cast of Ceph's common/strtol.cc).
+_BYTES = re.compile('[+]?([0-9]{1,40})(?:B|([KMGTPE])i?)?')
+_NUMBER = re.compile('[+]?([0-9]{1,40})([KMGTPE])?')
+#: That makes an answer of what would wait for ever while a pool is full, in
+#: Ceph 17 and later, and before.
+_FULL_TRY = ('set_pool_full_try', 'set_osdmap_full_try')
+
+
+def is_taken(key: str, value: object) -> bool:
+    """Return whether librbd takes a limit.
+
+    >>> [is_taken('total_iops_sec', each) for each in ('3K', '3KB', '20E', '')]
+    [True, False, False, False]
+
+    :param key: key of a QoS spec.
+    """
+    if not isinstance(value, str):
+        return False
+    found = (_BYTES if 'bytes' in key else _NUMBER).fullmatch(value)
+    if not found:
+        return False
+    thousands = ' KMGTPE'.index(found[2] or ' ')
+    return int(found[1]) * 1024**thousands < 2**63
+
+
+def answering(ioctx: object) -> object:
+    """Return a pool's connection that gets errors while the pool is full.
+
+    Without it, a client waits, as for the deletion that would help.
+    """
+    for name in _FULL_TRY:
+        if hasattr(ioctx, name):
+            getattr(ioctx, name)()
+            break
+    return ioctx
 
 
 class Configuration:
@@ -246,6 +280,10 @@ class PoolDriver(rbd.RBDDriver):
         except (KeyError, self.rbd.ImageNotFound):
             LOG.debug('%s is not set at the image.', name)
 
+    def _connect_to_rados(self, *args: object, **kwargs: object) -> tuple:
+        client, ioctx = super()._connect_to_rados(*args, **kwargs)
+        return client, answering(ioctx)
+
     def manage_existing(
         self, volume: objects.Volume, existing_ref: dict
     ) -> dict:
@@ -262,7 +300,9 @@ class PoolDriver(rbd.RBDDriver):
 
         :raises exception.InvalidQoSSpecs: a limit cannot be set.
         """
-        self._check_new(volume)
+        # Cinder makes and limits encrypted ones later.
+        if not volume.encryption_key_id:
+            self._check_new(volume)
         return super().create_volume(volume)
 
     def _clone(self, volume: objects.Volume, *source: str) -> dict:
@@ -276,12 +316,18 @@ class PoolDriver(rbd.RBDDriver):
         image over a connection that is closed, and librbd ends the process.
         """
         specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
+        if not self._supports_qos():
+            return
         self._check_limits(volume, specs)
-        for key, value in specs.items():
-            if key in rbd.QOS_KEY_MAP and not _TAKEN.fullmatch(value):
-                raise exception.InvalidQoSSpecs(
-                    reason=f'{key} {value!r}, expected an integer'
-                )
+        faults = [
+            f'{key} {value!r}, expected an integer that librbd takes'
+            for key, value in limits_by_size.of_size(
+                specs, volume.size or 0
+            ).items()
+            if key in rbd.QOS_KEY_MAP and not is_taken(key, value)
+        ]
+        if faults:
+            raise exception.InvalidQoSSpecs(reason='; '.join(faults))
 
     def retype(
         self,

@@ -165,9 +165,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     def _refuse_full(
         self, resource: objects.Volume | objects.Snapshot
     ) -> None:
-        """Refuse a request that would wait, with a thread, for a full pool.
-
-        The threads are those of all pools.
+        """Refuse a new volume of a full pool in words.
 
         :raises exception.VolumeBackendAPIException: the pool is full.
         """
@@ -375,7 +373,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     # What is of one volume
 
     create_volume = routes.of_its_pool('create_volume', writes=True)
-    extend_volume = routes.of_its_pool('extend_volume', writes=True)
+    extend_volume = routes.of_its_pool('extend_volume')
     initialize_connection = routes.of_its_pool('initialize_connection')
     manage_existing = routes.of_its_pool('manage_existing')
     manage_existing_get_size = routes.of_its_pool('manage_existing_get_size')
@@ -389,9 +387,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         'copy_image_to_encrypted_volume'
     )
     copy_volume_to_image = routes.with_context('copy_volume_to_image')
-    revert_to_snapshot = routes.with_context('revert_to_snapshot', writes=True)
+    revert_to_snapshot = routes.with_context('revert_to_snapshot')
 
-    create_snapshot = routes.of_its_pool('create_snapshot', writes=True)
+    create_snapshot = routes.of_its_pool('create_snapshot')
     delete_snapshot = routes.of_its_pool('delete_snapshot')
     manage_existing_snapshot = routes.of_its_pool('manage_existing_snapshot')
     manage_existing_snapshot_get_size = routes.of_its_pool(
@@ -449,9 +447,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
-        # Of a clone, the source gets a snapshot.
-        for one in (volume, src_vref):
-            self._refuse_full(one)
+        self._refuse_full(volume)
         with self._still(src_vref):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:

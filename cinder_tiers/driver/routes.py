@@ -14,19 +14,24 @@ from cinder_tiers.driver import startup
 
 
 @contextlib.contextmanager
-def _refusals_told(driver: rbd.RBDDriver) -> collections.abc.Iterator[None]:
-    """Name what the user of a pool's driver lacks.
+def _refusals_told(
+    self: rbd.RBDDriver, resource: objects.Volume | objects.Snapshot
+) -> collections.abc.Iterator[None]:
+    """Say which rights the user of a backend with pools lacks.
 
     :raises exception.VolumeBackendAPIException: Ceph refuses for that.
     """
     try:
         yield
-    except driver.rbd.PermissionError as error:
+    except self.rbd.PermissionError as error:
+        if not self._drivers:
+            raise
         text = startup.without_rights(
-            driver.configuration.rbd_user, driver.configuration.rbd_pool
+            self.configuration.rbd_user, self._pool_of(resource).rados_pool
         )
         raise exception.VolumeBackendAPIException(
-            data=f'{error} {text}'
+            data=f'{error} {text} Or it lacks rights in the pool of the '
+            'source, such as that of images.'
         ) from error
 
 
@@ -35,7 +40,7 @@ def of_its_pool(
 ) -> collections.abc.Callable:
     """A method whose first argument is a volume or a snapshot.
 
-    :param writes: whether it would wait for ever for a pool that is full.
+    :param writes: whether it is refused while the pool is full.
     """
 
     def method(
@@ -48,7 +53,7 @@ def of_its_pool(
             if writes:
                 self._refuse_full(resource)
             driver = self._of(resource)
-            with _refusals_told(driver):
+            with _refusals_told(self, resource):
                 return getattr(driver, name)(resource, *args, **kwargs)
 
     return method
@@ -73,7 +78,7 @@ def with_context(
             if writes:
                 self._refuse_full(volume)
             driver = self._of(volume)
-            with _refusals_told(driver):
+            with _refusals_told(self, volume):
                 return getattr(driver, name)(context, volume, *args, **kwargs)
 
     return method

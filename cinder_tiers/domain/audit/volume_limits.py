@@ -186,7 +186,8 @@ def faults_of(spec: Spec) -> list[str]:
             if key in OPTIONS
             and key not in by_size
             and not (
-                value.isascii()
+                value
+                and value.isascii()
                 and value.isdigit()
                 and int(value) <= qos_limits.MOST
             )

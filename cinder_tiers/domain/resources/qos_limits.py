@@ -35,6 +35,7 @@ RBD_BY_SIZE = (*RBD, *limits_by_size.KEYS)
 MOST = 10**15
 #: With it, a volume of 100,000 GiB still has a limit that QEMU takes.
 _MOST_OF_GIB = 10**10
+_MOST_OF_LIBRBD = 2**63 - 1
 
 # Python refuses to read more than 4,300 of them.
 _DIGITS = re.compile('[0-9]{1,1000}')
@@ -119,11 +120,46 @@ def faults_by_size(specs: _Specs) -> _Faults:
 
     :param specs: {key: value} of a QoS spec; other keys are passed over.
     """
-    numbers: dict[str, int] = {}
-    most = {f'{limit}_max' for limit in _LIMITS if f'{limit}_per_gb' in specs}
-    yield from _not_numbers(specs, {*limits_by_size.KEYS, *most}, numbers)
     for limit in _LIMITS:
-        yield from _faults_of_size(limit, specs, numbers)
+        by_size, most = f'{limit}_per_gb', f'{limit}_max'
+        least = f'{by_size}_min'
+        if by_size not in specs:
+            if least in specs and limit not in specs:
+                yield LimitFault(
+                    key=least,
+                    found=f'{least} without {by_size}',
+                    expected=f'{by_size} as well; nothing is limited',
+                    remedy=f'declare {by_size}, or {limit} in place of it',
+                )
+            continue
+        given = {
+            key: specs[key] for key in (by_size, least, most) if key in specs
+        }
+        wrong = [
+            key
+            for key, each in given.items()
+            if not _is_number(each) or int(each) > _MOST_OF_LIBRBD
+        ]
+        for key in wrong:
+            yield LimitFault(
+                key=key,
+                found=f'{key} {given[key]!r}',
+                expected=f'an integer from 0 to {_MOST_OF_LIBRBD}: '
+                + _unit(key),
+                remedy='write an integer, without a unit',
+            )
+        if not wrong and int(given.get(most, 1)) == 0:
+            yield LimitFault(
+                key=most,
+                found=f'{most} 0',
+                expected='more than 0; nothing is limited',
+                remedy=f'raise {most}, or remove it',
+            )
+
+
+def _is_number(value: str | None) -> bool:
+    # Cinder takes null for a value.
+    return value is not None and _DIGITS.fullmatch(value) is not None
 
 
 def _not_numbers(
@@ -139,7 +175,7 @@ def _not_numbers(
     for key, value in specs.items():
         if key not in keys:
             continue
-        if not _DIGITS.fullmatch(value) or int(value) > MOST:
+        if not _is_number(value) or int(value) > MOST:
             yield LimitFault(
                 key=key,
                 found=f'{key} {value!r}',

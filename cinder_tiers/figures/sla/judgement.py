@@ -12,8 +12,8 @@ measured is never held.
 
 Two tiers, or patterns, of an order are compared within each repeat, in which
 both had their turn (``differences.of_blocks``), and all such claims of a run
-are corrected for each other.  One repeat of two says nothing of which is
-better.
+are corrected for each other.  Fewer than three such repeats do not tell which
+is better.
 
 This module must not know Rally, nor where results and limits come from.
 """
@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
 import enum
 import itertools
 import math
@@ -30,6 +31,7 @@ import math
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import between_runs
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.figures.stats import intervals
 
@@ -497,6 +499,7 @@ def _orders(
         for order in orders
         for better, worse in itertools.pairwise(order.places)
     ]
+    pairs = _with_common_noise(pairs)
     claims = [pair.difference for pair in pairs if pair.difference]
     adjusted = iter(
         differences.holm(
@@ -512,6 +515,26 @@ def _orders(
             yield CriterionFinding(outcome=pair.outcome, text=pair.text)
         else:
             yield _of_pair(pair, pair.difference, next(adjusted), len(claims))
+
+
+def _with_common_noise(pairs: Sequence[_Pair]) -> list[_Pair]:
+    """See ``between_runs.with_common_noise``, for each quantity."""
+    found = list(pairs)
+    for quantity in {pair.order.quantity for pair in pairs}:
+        places = [
+            place
+            for place, pair in enumerate(pairs)
+            if pair.difference and pair.order.quantity == quantity
+        ]
+        for place, difference in zip(
+            places,
+            between_runs.with_common_noise(
+                [pairs[place].difference for place in places]
+            ),
+            strict=True,
+        ):
+            found[place] = replace(pairs[place], difference=difference)
+    return found
 
 
 def _pair(

@@ -190,14 +190,19 @@ def with_common_noise(
     than with normal noise; among many quantities those would be claimed.  If a
     single run is compared, all get the highest noise: a single observation
     from a heavy tail cannot be recognized as such.  The common noise of sides
-    that had their turns together is the median: a treatment may well make one
-    tier unsteady, which says nothing about the others.
+    that had their turns together is the median, and counts only while so few
+    turns are likely to agree by chance: a side may well be less steady than
+    the others.
 
     :param found: differences of one quantity, each for another pattern or side
     :returns: differences in the same order
     """
     if all(each.is_paired for each in found):
-        common = statistics.median([each.deviation for each in found] or [0.0])
+        common = statistics.median_low(
+            [each.deviation for each in found] or [0.0]
+        )
+        if not any(_may_agree(each.repeats, len(found)) for each in found):
+            return list(found)
     else:
         common = math.sqrt(
             math.fsum(each.deviation**2 for each in found) / len(found)
@@ -216,6 +221,18 @@ def with_common_noise(
             )
         )
     return with_noise
+
+
+def _may_agree(pairs: int, claims: int) -> bool:
+    """Return whether pairs of two levels are likely to show a difference.
+
+    With levels of equal shares, one side is in the high and the other in the
+    low one in a quarter of the pairs.
+
+    >>> [_may_agree(*each) for each in ((3, 1), (3, 2), (4, 6), (4, 7))]
+    [False, True, False, True]
+    """
+    return 2 * claims * 0.25**pairs > 1 - differences.CONFIDENCE
 
 
 @functools.cache

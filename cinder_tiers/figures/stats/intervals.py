@@ -159,7 +159,7 @@ def estimate_next(values: Sequence[float], *, looks: int = 1) -> Estimate:
     )
 
 
-def _exponential(logarithm: float) -> float:
+def exponential(logarithm: float) -> float:
     """Return the exponential, or infinity if a float cannot hold it."""
     try:
         return math.exp(logarithm)
@@ -199,9 +199,9 @@ def estimate_geometric_mean(
         return arithmetic
     return dataclasses.replace(
         arithmetic,
-        mean=_exponential(of_logarithms.mean),
-        low=_exponential(of_logarithms.low),
-        high=_exponential(of_logarithms.high),
+        mean=exponential(of_logarithms.mean),
+        low=exponential(of_logarithms.low),
+        high=exponential(of_logarithms.high),
         method=of_logarithms.method.replace(
             "Student's t", "Student's t of logarithms"
         ),

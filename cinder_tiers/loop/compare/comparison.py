@@ -1149,6 +1149,10 @@ def _too_few_of(
                 f'{MEASURED_ONCE}: a comparison needs {least} {observations}'
                 ' or more'
             )
+        if len(values) == count:
+            return (
+                f'{count} {observations}: a comparison needs {least} or more'
+            )
         return (
             f'{len(values)} of {count} {observations} can be used:'
             f' expected at least {least} in which all guests are complete'

@@ -22,8 +22,8 @@ class PlanRepeats(results_command.ResultsLister):
     """
 
     _epilog = """Exit status: 0 each number of repeats is known; 3 one is not,
-such as that of a pattern with a single repeat; 1 an error occurred; 2 a wrong
-argument.
+such as that of a pattern with fewer than three repeats; 1 an error occurred; 2
+a wrong argument.
 
 Example: openstack tier repeats nightly/ --difference 10 --quantity iops
 """
@@ -38,8 +38,8 @@ Example: openstack tier repeats nightly/ --difference 10 --quantity iops
             metavar='<result>',
             nargs='*',
             help=(
-                'result file of a former run of the task, with two repeats or '
-                'more; between runs, six of them, or a folder; may be left '
+                'result file of a former run of the task, with three repeats '
+                'or more; between runs, six of them, or a folder; may be left '
                 'out with --variation'
             ),
         )

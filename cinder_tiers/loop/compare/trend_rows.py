@@ -47,8 +47,8 @@ _TABLE: results_command.Table = {
     'Also changed': lambda level: cells.Words(level.changed),
 }
 
-#: Told below a table for people, or by the findings of its rows.
-_SAID_BELOW = ('Run', 'Runs', 'Runs needed', 'Left out', 'Also changed')
+#: Told below a table for people.
+_SAID_BELOW = ('Run', 'Runs needed', 'Left out', 'Also changed')
 
 
 def find(

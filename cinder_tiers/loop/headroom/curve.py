@@ -261,5 +261,6 @@ def joined(parts: Iterable[Curve]) -> Curve:
         of_runs=tuple(each.repeats for each in (first, *others))
         if others
         else (),
-        looks=max(each.looks for each in (first, *others)),
+        # Nobody looked between runs.
+        looks=1 if others else first.looks,
     )

@@ -38,7 +38,9 @@ LEAST_STEPS_OF_KNEE = 5
 #: With so many times the load, a latency that is hardly more is not its.
 _MORE_LOAD = 2
 _HARDLY_MORE = 1.25
-_ONE_REPEAT = 'one repeat has no interval: expected at least 2'
+#: Student's interval of one more of two is 15.6 of their deviations.
+_FEW = 3
+_ONE_REPEAT = f'one repeat has no interval: expected at least {_FEW}'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +78,31 @@ def _over_repeats(
 
 
 def _of_next(values: Sequence[float], curve: load_curve.Curve) -> GuestsLoad:
+    found = intervals.estimate_next(
+        curve.observations(values), looks=curve.looks
+    )
     return dataclasses.replace(
         _over_repeats(values, curve),
-        iops=intervals.estimate_next(
-            curve.observations(values), looks=curve.looks
-        ),
+        iops=found
+        if found.low is None
+        else dataclasses.replace(found, low=max(0.0, found.low)),
     )
+
+
+def _next_ms(
+    step: load_curve.Step, curve: load_curve.Curve
+) -> tuple[float, float]:
+    """Return the interval in which the latency of one more lies, in ms.
+
+    That of a single repeat, which shows nothing of another, is its own.
+    """
+    found = intervals.estimate_next(
+        [math.log(each) for each in curve.observations(step.latencies_ms)],
+        looks=curve.looks,
+    )
+    if found.low is None or found.high is None:
+        return step.latencies_ms[0], step.latencies_ms[0]
+    return intervals.exponential(found.low), intervals.exponential(found.high)
 
 
 def _beyond_steps(
@@ -270,23 +291,34 @@ def _within_steps(
     first, last = usable[0], usable[-1]
     if 0 in found:
         breaks = not any(found)
+        sure = _next_ms(first, curve)[0] > most_ms
         return _beyond_steps(
             curve,
             f'the latency is{"" if breaks else " in some repeats"} more than'
-            f' {most_ms:g} ms at the first step, {first.asked_iops} IOPS:'
+            f' {most_ms:g} ms at the first step, {first.asked_iops} IOPS'
+            f'{_unless(sure or not breaks, curve)}:'
             f' {_not_of_load(curve, usable) or _advice(curve, -1, first)}',
-            at_most_iops=max(first.iops) if breaks else None,
+            at_most_iops=max(first.iops) if breaks and sure else None,
         )
     if math.inf in found:
         kept = all(each == math.inf for each in found)
+        sure = _next_ms(last, curve)[1] <= most_ms
         return _beyond_steps(
             curve,
             f'the latency is{"" if kept else " in some repeats"} at most'
-            f' {most_ms:g} ms up to the last step, {last.asked_iops} IOPS:'
-            f' {_advice(curve, 1, last)}',
-            at_least_iops=min(last.iops) if kept else None,
+            f' {most_ms:g} ms up to the last step, {last.asked_iops} IOPS'
+            f'{_unless(sure or not kept, curve)}: {_advice(curve, 1, last)}',
+            at_least_iops=min(last.iops) if kept and sure else None,
         )
     return _of_next(found, curve)
+
+
+def _unless(sure: bool, curve: load_curve.Curve) -> str:
+    """Say that one more repeat, or run, may differ; empty if it is sure."""
+    if sure:
+        return ''
+    one = 'run' if curve.of_runs else 'repeat'
+    return f', but one {one} more may differ: add {one}s'
 
 
 def _not_of_load(

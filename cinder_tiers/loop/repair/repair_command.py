@@ -372,12 +372,17 @@ done.json
         paced: pace.Pace,
     ) -> list[carry_out.StepResult]:
         unwritten: list[str] = []
+
+        def tell(text: str) -> None:
+            unwritten.append(text)
+            self.log.error('%s', cells.printable(text))
+
         with (
             recording.recorded(
                 parsed_args.record,
                 cloud=self._cloud(),
                 steps=steps,
-                tell=unwritten.append,
+                tell=tell,
             )
             if parsed_args.record
             else contextlib.nullcontext() as note,
@@ -406,8 +411,6 @@ done.json
                 say=self._say,
                 pace=paced,
             )
-        for text in unwritten:
-            self.log.error('%s', cells.printable(text))
         outcomes = {one.outcome for one in results}
         if repair.StepOutcome.NOT_STARTED in outcomes and interrupt.came:
             self.exit_status = exit_status.INTERRUPTED

@@ -14,6 +14,7 @@ import testtools
 from benchmarks import false_claims
 from benchmarks import protocols
 from cinder_tiers.figures.stats import between_runs
+from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import comparison
 from tests.unit.figures import results
 
@@ -80,6 +81,26 @@ def result_runs(figures, side, name, slot):
                 ),
             ),
         )
+
+
+class CommonNoiseTestCase(testtools.TestCase):
+    def noise_of_the_steady(self, pairs):
+        """Of a steady side beside two that are not."""
+        ones = [100, 101, 99, 100, 100][:pairs]
+        found = [
+            differences.of_blocks(ones, others[:pairs], resolution=0)
+            for others in (
+                [150, 151, 149, 152, 150],
+                [60, 150, 90, 190, 70],
+                [90, 240, 130, 60, 200],
+            )
+        ]
+        return between_runs.with_common_noise(found)[0].deviation
+
+    def test_what_is_steady_for_long_is_claimed_beside_what_is_not(self):
+        self.assertLess(0.1, self.noise_of_the_steady(3))
+        self.assertGreater(0.05, self.noise_of_the_steady(4))
+        self.assertGreater(0.05, self.noise_of_the_steady(5))
 
 
 class FalseClaimsTestCase(testtools.TestCase):

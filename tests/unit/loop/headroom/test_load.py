@@ -193,7 +193,7 @@ class LoadTest(testtools.TestCase):
             test_curve.of_queue(100, [20, 80], factors=(1,)), 100
         )
         self.assertFalse(found.has_interval)
-        self.assertIn('expected at least 2', found.reason)
+        self.assertIn('expected at least 3', found.reason)
         for most_ms, bound in ((1000, (80, None)), (10, (None, 20))):
             found = load.within(
                 test_curve.of_queue(100, [20, 80], factors=(1,)), most_ms
@@ -203,7 +203,24 @@ class LoadTest(testtools.TestCase):
                 ((found.at_least_iops, found.at_most_iops), found.repeats),
             )
             self.assertIn('steps of', found.reason)
-            self.assertIn('expected at least 2', found.reason)
+            self.assertIn('expected at least 3', found.reason)
+
+    def test_a_last_step_that_kept_the_limit_by_luck_promises_nothing(self):
+        for latencies_ms, at_least_iops in (
+            ([20, 21, 20], 80),
+            ([20, 45, 30], None),
+        ):
+            found = load.within(
+                test_curve.curve(
+                    {40: ([40] * 3, [5] * 3), 80: ([80] * 3, latencies_ms)}
+                ),
+                50,
+            )
+            self.assertEqual(at_least_iops, found.at_least_iops)
+            self.assertEqual(
+                at_least_iops is None,
+                'but one repeat more may differ: add repeats' in found.reason,
+            )
 
     def test_a_step_below_one_that_is_done_is_not_saturated(self):
         steps = {
