@@ -155,9 +155,12 @@ class ClusterImages:
                 )
         if self._has(move.target, move.image):
             found.append(f'Pool {move.target} has an image of that name.')
-        if self._is_full(move.target):
-            # A write to it waits, and so would who prepares a move.
-            found.append(f'Pool {move.target} is full.')
+        # Ceph's manager writes to both, and waits while one is full, with all
+        # tasks of the cluster.
+        found += [
+            f'Pool {name} is full.'
+            for name in self._full(move.source, move.target)
+        ]
         try:
             self._ask_manager('rbd task list')
         except ManagerRefused as refused:
@@ -168,13 +171,14 @@ class ClusterImages:
             )
         return found
 
-    def _is_full(self, rados_pool: str) -> bool:
-        return any(
-            pool['pool_name'] == rados_pool and startup.is_full(pool)
+    def _full(self, *rados_pools: str) -> list[str]:
+        return [
+            pool['pool_name']
             for pool in monitors.ask(
                 self._cluster, 'osd pool ls', detail='detail'
             )
-        )
+            if pool['pool_name'] in rados_pools and startup.is_full(pool)
+        ]
 
     def _is_mirrored(self, image: 'rbd.rbd.Image', features: int) -> bool:
         if features & self._rbd.RBD_FEATURE_JOURNALING:

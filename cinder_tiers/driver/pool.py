@@ -280,8 +280,10 @@ class PoolDriver(rbd.RBDDriver):
         except (KeyError, self.rbd.ImageNotFound):
             LOG.debug('%s is not set at the image.', name)
 
-    def _connect_to_rados(self, *args: object, **kwargs: object) -> tuple:
-        client, ioctx = super()._connect_to_rados(*args, **kwargs)
+    def _connect_to_rados(
+        self, pool: str | None = None, *args: object, **kwargs: object
+    ) -> tuple:
+        client, ioctx = super()._connect_to_rados(pool, *args, **kwargs)
         return client, answering(ioctx)
 
     def manage_existing(

@@ -194,7 +194,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 reason='A method of the RBD driver of Cinder is not sent to '
                 'the driver of a pool.'
             )
-        return super()._connect_to_rados(pool, *args, **kwargs)
+        # Without pools, all is as in Cinder's driver.
+        return super(pool_driver.PoolDriver, self)._connect_to_rados(
+            pool, *args, **kwargs
+        )
 
     # Start
 
@@ -401,6 +404,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """See `delete_volume` of Cinder's driver; waits for a move to end.
 
         :raises exception.VolumeIsBusy: it moves for longer than that.
+        :raises exception.VolumeBackendAPIException: its image is still there.
         """
         if self._drivers and not self._moves.end(
             volume.name, within_s=END_WITHIN_S
@@ -414,6 +418,26 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             raise exception.VolumeIsBusy(volume_name=volume.name)
         with self._still(volume):
             self._of(volume).delete_volume(volume)
+            if self._drivers:
+                self._check_deleted(volume)
+
+    def _check_deleted(self, volume: objects.Volume) -> None:
+        """Check that a volume has no image any more.
+
+        librbd (Ceph 16) says that an image is not found if it cannot put it
+        into the trash, as in a full pool from which none was removed before;
+        Cinder's driver takes that for deleted.
+        """
+        with (
+            contextlib.suppress(self.rbd.ImageNotFound),
+            rbd.RBDVolumeProxy(self._of(volume), volume.name, read_only=True),
+        ):
+            raise exception.VolumeBackendAPIException(
+                data=f'Image {volume.name} could not be removed from RADOS '
+                f'pool {self._pool_of(volume).rados_pool}. If the pool is '
+                'full, raise its quota or add OSDs; then delete the volume '
+                'again.'
+            )
 
     # What concerns two pools
 

@@ -18,7 +18,7 @@ INJECTED = (
 def hostile_page():
     """A page whose tiers have names that would be markup."""
     plain = json.loads(
-        run_result.write(runs.run(tiers=('a', 'b'), patterns=2, repeats=2))
+        run_result.write(runs.run(tiers=('a', 'b'), patterns=2, repeats=3))
     )
     plain['tiers'][0]['tier'] = INJECTED
     plain['environment']['fio']['value'] = INJECTED

@@ -75,6 +75,8 @@ MOST_RETYPE_S = 5
 #: A limit in a second that the disks of the lab reach, and the time after
 #: which a client keeps to another one.
 PER_GIB, RATE_AFTER_S = 50, 10
+#: Longer than Ceph takes to see that a pool is over its quota, or is not.
+MOST_FULL_S = 60
 #: State in a migration header, for which the bindings of Ceph 16 have no name.
 ABORTING = 5
 #: Of each step, from before its begin until after its end.
@@ -92,6 +94,57 @@ def _turn(moment):
 class RealDriverTestCase(
     real_driver.RealDriverCase, driver_contract.DriverContract
 ):
+    def set_quota(self, pool, objects):
+        """Limit a pool, 0: no more, and wait until it is full, or is not."""
+        self.cluster.command(
+            'osd pool set-quota',
+            pool=pool,
+            field='max_objects',
+            val=str(objects),
+        )
+        deadline = time.monotonic() + MOST_FULL_S
+        while bool(objects) != any(
+            'full' in found['flags_names'].split(',')
+            for found in self.cluster.command('osd pool ls', detail='detail')
+            if found['pool_name'] == pool
+        ):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.5)
+
+    def test_a_full_pool_takes_no_image_and_loses_none(self):
+        service = self.serve()
+        driver, pool = service.driver, self.rados_pools['slow']
+        removed, moved = (
+            self.make(service, 'slow', b'content') for _ in range(2)
+        )
+        before = self.sum_of('slow', moved.name)
+        self.set_quota(pool, 1)
+        self.addCleanup(self.set_quota, pool, 0)
+        driver.get_volume_stats(refresh=True)
+        for request in (
+            lambda: driver.create_volume(self.add('slow')),
+            # librbd must make the trash, as nothing was removed before.
+            lambda: driver.delete_volume(removed),
+        ):
+            self.assertRaises(exception.VolumeBackendAPIException, request)
+        self.assertEqual(
+            {removed.name, moved.name}, set(self.names_in('slow'))
+        )
+        self.set_quota(pool, 0)
+        driver.delete_volume(self.make(service, 'slow'))
+        self.set_quota(pool, 1)
+        driver.get_volume_stats(refresh=True)
+        driver.delete_volume(removed)
+        driver.create_snapshot(self.snapshot_of(moved))
+        # Ceph's manager would wait, with all tasks of the cluster.
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, moved, 'fast', 'never'),
+        )
+        self.assertEqual(before, self.sum_of('slow', moved.name))
+        self.assertEqual([moved.name], self.names_in('slow'))
+
     def cut_commit_off(self, volume, left):
         """As a manager that ends between two steps of a commit.
 

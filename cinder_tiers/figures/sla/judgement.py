@@ -520,20 +520,19 @@ def _orders(
 def _with_common_noise(pairs: Sequence[_Pair]) -> list[_Pair]:
     """See ``between_runs.with_common_noise``, for each quantity."""
     found = list(pairs)
-    for quantity in {pair.order.quantity for pair in pairs}:
-        places = [
-            place
-            for place, pair in enumerate(pairs)
-            if pair.difference and pair.order.quantity == quantity
-        ]
-        for place, difference in zip(
-            places,
-            between_runs.with_common_noise(
-                [pairs[place].difference for place in places]
-            ),
+    of_quantity: dict[str, list[tuple[int, differences.LogDifference]]] = {}
+    for place, pair in enumerate(pairs):
+        if pair.difference:
+            of_quantity.setdefault(pair.order.quantity, []).append(
+                (place, pair.difference)
+            )
+    for members in of_quantity.values():
+        for (place, _own), common in zip(
+            members,
+            between_runs.with_common_noise([own for _place, own in members]),
             strict=True,
         ):
-            found[place] = replace(pairs[place], difference=difference)
+            found[place] = replace(pairs[place], difference=common)
     return found
 
 
