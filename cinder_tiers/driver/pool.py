@@ -318,7 +318,7 @@ class PoolDriver(rbd.RBDDriver):
         image over a connection that is closed, and librbd ends the process.
         """
         specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
-        if not self._supports_qos():
+        if not specs or not self._supports_qos():
             return
         self._check_limits(volume, specs)
         faults = [
