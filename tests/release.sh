@@ -35,10 +35,8 @@ steps:
 
 --status prints the table; --table writes it, as CSV, to FILE.
 
-environment:
-  CINDER_TIERS_RELEASE_RESULTS  folder of logs and results
-                                (default: .tox/release)
-  and what the steps read: see tests/run.sh -h, tests/devstack/run.sh -h
+Logs and results are in .tox/release. For the environment variables of the
+steps, see tests/run.sh -h and tests/devstack/run.sh -h.
 
 exit status: 0 when each of the steps has passed, and with --status and --table
 when all have; 1 otherwise; 2 for a wrong argument; 130 or 143 when interrupted.
@@ -52,7 +50,7 @@ END_OF_USAGE
 
 readonly STEPS=(ci threads long tempest releases devstack demo-bookworm
     demo-trixie packages benchmarks)
-readonly RESULTS=${CINDER_TIERS_RELEASE_RESULTS:-.tox/release}
+readonly RESULTS=.tox/release
 
 misused() {
     printf 'tests/release.sh: %s\n' "$*" >&2
@@ -60,7 +58,7 @@ misused() {
     exit 2
 }
 
-# In a folder of its own, so that a lab which somebody uses is left alone.
+# In a folder of its own: the lab of the machine may be in use.
 demo() {
     local lab=/var/lib/cinder-tiers-release-$1 status
     local -x CINDER_TIERS_LAB=$lab

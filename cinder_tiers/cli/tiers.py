@@ -137,7 +137,7 @@ Example: openstack tier list --long -c Name -c Promise
         )
 
     def _tell_tags(self) -> None:
-        """What an image may be tagged with, as the list has no tags."""
+        """Note the published tags, as a member sees no tag in the list."""
         try:
             found = placement.published_tags(base.connect(self))
         except errors.TiersError as error:

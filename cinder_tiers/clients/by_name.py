@@ -44,9 +44,9 @@ class ByName(typing.Generic[_One]):
     """The objects of one kind, by connection and name.
 
     :param list_all: lists all of them.
-    :param path: of one of them, with a place for its id.
-    :param key: of the object in an answer.
-    :param parse: makes the object of what is there.
+    :param path: path of one object, with a placeholder for its ID.
+    :param key: key of the object in the response.
+    :param parse: function that makes the object of that value.
     """
 
     def __init__(

@@ -34,8 +34,8 @@ MOVING = 'MIGRATION'
 # strict_si_cast of Ceph's common/strtol.cc).
 _BYTES = re.compile('[+]?([0-9]{1,40})(?:B|([KMGTPE])i?)?')
 _NUMBER = re.compile('[+]?([0-9]{1,40})([KMGTPE])?')
-#: That makes an answer of what would wait for ever while a pool is full, in
-#: Ceph 17 and later, and before.
+#: Methods of librados that have requests fail while a pool is full, in place
+#: of waiting: that of Ceph 17 and later, and that of earlier releases.
 _FULL_TRY = ('set_pool_full_try', 'set_osdmap_full_try')
 
 
@@ -57,9 +57,9 @@ def is_taken(key: str, value: object) -> bool:
 
 
 def answering(ioctx: object) -> object:
-    """Return a pool's connection that gets errors while the pool is full.
+    """Return an I/O context whose requests fail while its pool is full.
 
-    Without it, a client waits, as for the deletion that would help.
+    By default librados lets them wait, even deletions, which would free space.
     """
     for name in _FULL_TRY:
         if hasattr(ioctx, name):

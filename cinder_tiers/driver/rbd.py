@@ -165,7 +165,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     def _refuse_full(
         self, resource: objects.Volume | objects.Snapshot
     ) -> None:
-        """Refuse a new volume of a full pool in words.
+        """Refuse a new volume whose pool is full.
 
         :raises exception.VolumeBackendAPIException: the pool is full.
         """

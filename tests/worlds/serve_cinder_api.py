@@ -387,7 +387,7 @@ def load(folder):
 
 
 def _ask_all(application):
-    """Asks what most tests ask, in a database that nobody gets.
+    """Send the most frequent requests, with a database of its own.
 
     What Cinder and SQLAlchemy work out of each request for the first time is
     then there for all.

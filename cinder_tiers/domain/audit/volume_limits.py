@@ -164,7 +164,7 @@ def known_to_servers(
 
 
 def faults_of(spec: Spec) -> list[str]:
-    """What is wrong with the limits that a QoS spec gives to images.
+    """Describe the limits of a QoS spec that images cannot have.
 
     >>> faults_of(Spec(consumer='back-end', specs={
     ...     'total_iops_sec': '1e3', 'read_iops_sec_per_gb': '1'}))

@@ -408,7 +408,7 @@ def _serves_last(
 
 
 def read_type(one: facts.KnownType) -> tier_specs.TypeReading:
-    """What a volume type says of itself, as the doors read it."""
+    """Read the tier of a volume type as API middleware and filter do."""
     return tier_specs.read_type(
         one.extra_specs,
         type_id=one.type_id,

@@ -116,5 +116,5 @@ class ResourceKind(typing.Generic[R]):
 
     @property
     def is_in_ceph(self) -> bool:
-        """Whether its objects are in Ceph, not in Cinder or Glance."""
+        """Return whether Ceph has its objects, and not Cinder or Glance."""
         return self.state_field in _CEPH_FIELDS

@@ -357,7 +357,7 @@ def _purpose(tier: catalogs.Tier, text: str) -> str:
 def continued_card(
     tier: catalogs.Tier, before: cinder_state.VolumeType | None
 ) -> bool:
-    """Whether a description goes on after its card, and apply leaves it so.
+    """Return whether apply leaves text that follows the card.
 
     The description of a catalog takes the place of what is there.
 

@@ -50,13 +50,13 @@ class ClusterUsage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """How full a cluster or a pool is could not be determined."""
+    """Usage of a cluster or a pool that could not be determined."""
 
     reason: str
 
 
 def of_pool(usage: ClusterUsage | Unknown, name: str) -> PoolUsage | Unknown:
-    """How full a pool of a cluster is."""
+    """Return the usage of a pool of a cluster."""
     if isinstance(usage, Unknown):
         return usage
     return usage.pools.get(name) or Unknown(

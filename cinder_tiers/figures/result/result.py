@@ -138,7 +138,7 @@ def _check_values(*columns: Sequence[float]) -> None:
 def _check_figures(record: object, *names: str) -> None:
     """Check that figures of a file can be used in calculations.
 
-    :param names: of the fields that have them
+    :param names: names of the fields of the record
     :raises ValueError: names each that is below 0 or above 10^18
     """
     wrong = [

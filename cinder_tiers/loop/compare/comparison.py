@@ -982,7 +982,7 @@ def _figures_of_history(
 
 
 def _lost(first: _Side, second: _Side, within: Within) -> str:
-    """Explain why a run of a side has no figure; empty if that is no loss.
+    """Explain which run of a side was lost; empty if none was.
 
     A run that is lost must not be taken for one in which nothing was done.
     """

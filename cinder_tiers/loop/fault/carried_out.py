@@ -77,12 +77,12 @@ def end(
 
 
 def before(target: faults.Target) -> str:
-    """Return the state of an OSD before and after a fault, in words."""
+    """Return the state that an OSD has without the fault."""
     return IN if target.fault.kind is faults.FaultKind.OSD_OUT else UP
 
 
 def stand(target: faults.Target, osds: Osds) -> str:
-    """Return the state of an OSD, in words; `before` if nothing is to undo.
+    """Return the state of an OSD; that of `before` if nothing is to undo.
 
     :param osds: reads the OSDs.
     :raises errors.TiersError: Ceph does not answer or refuses.

@@ -58,7 +58,7 @@ class Mended:
 
 
 def before(target: faults.Target) -> str:
-    """Return the state of a target before and after a fault, in words."""
+    """Return the state that a target has without the fault."""
     if target.fault.kind is faults.FaultKind.COMMAND:
         return _ENDED
     return of_ceph.before(target)
@@ -235,7 +235,7 @@ class Means:
             of_ceph.end(self._session, target, self._reader.osds)
 
     def stand(self, target: faults.Target) -> str:
-        """Return the state of the target of a fault, in words.
+        """Return the present state of the target of a fault.
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
