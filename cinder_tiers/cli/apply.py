@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier apply`: makes the world match the tiers file."""
+"""The command `openstack tier apply`."""
 
 import argparse
 import os
@@ -69,10 +69,6 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Observes, compares, writes and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with (
             base.user_errors(),
             interruption.Interrupt(_STOPS, interruption.ENDING) as interrupt,
@@ -103,11 +99,12 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
     def _agree(
         self, planned: workflow.Planned, parsed_args: argparse.Namespace
     ) -> None:
-        """Shows what the plan does, and asks a person, if there is one.
+        """Show the plan and, at a terminal, ask for confirmation.
 
-        A saved plan was looked at before: nothing is asked.
+        A saved plan was reviewed before and needs no confirmation.
 
-        :raises errors.TiersError: the answer was not yes.
+        :raises errors.TiersError: the answer was not yes, or the plan cannot
+            be shown.
         """
         plan = planned.plan
         asks = (
@@ -128,10 +125,10 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             self.ask(f'Apply {count} change{"" if count == 1 else "s"}?')
 
     def _show(self, planned: workflow.Planned) -> None:
-        """Shows a person what is going to be done.
+        """Show the planned changes on standard error.
 
-        :param planned: without refused actions.
-        :raises errors.ActionFailed: the person would not see it.
+        :param planned: plan without refused actions.
+        :raises errors.ActionFailed: standard error is not a terminal.
         """
         stderr = self.app.stderr
         if not stderr.isatty():
@@ -152,7 +149,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             stderr.write(f'{line}\n')
 
     def _report(self, result: actions.Result) -> None:
-        """One line per action on stderr, unless --quiet."""
+        """Log a failure; write a line for a success unless --quiet."""
         text = cells.printable(
             f'{result.action.verb} {result.action.key}: {result.outcome.value}'
         )
@@ -165,7 +162,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             self._report_progress(f'{text}; {note}' if note else text)
 
     def _report_progress(self, line: str) -> None:
-        """One line on stderr, unless --quiet."""
+        """Write a line to standard error, unless --quiet."""
         if not self.app.options.verbose_level or self._is_unread:
             return
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier audit`: what is not, or not any more, as declared."""
+"""The command `openstack tier audit`."""
 
 import argparse
 import collections.abc
@@ -33,11 +33,11 @@ def status_of(
     strict: bool,
     openstack_error: errors.TiersError | None = None,
 ) -> int:
-    """The exit status of an audit.
+    """Return the exit status of an audit.
 
     :param strict: whether a warning counts as a difference.
-    :param openstack_error: why Cinder, or the projects of Keystone, could not
-        be read; None: they were.
+    :param openstack_error: reason why Cinder or the projects of Keystone could
+        not be read; None if they were read.
     """
     if strict and any(one.state is audit.State.WARNING for one in findings):
         return exit_status.DIFFERENT
@@ -115,10 +115,6 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Observes, compares and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             for name in ('residency', 'limits'):
                 if getattr(parsed_args, name) and not parsed_args.volumes:

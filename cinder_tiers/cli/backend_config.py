@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier backend-config`: what others need for the tiers."""
+"""The command `openstack tier backend-config`."""
 
 import argparse
 import json
@@ -91,10 +91,6 @@ Example: openstack tier backend-config > tiers.conf
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Prints the sections.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root

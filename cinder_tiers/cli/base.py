@@ -48,10 +48,10 @@ ANSWER_TIMEOUT_S = 300
 def add_catalog(
     parser: argparse.ArgumentParser, meaning: str | None = None
 ) -> None:
-    """Adds --catalog and --include-root.
+    """Add --catalog and --include-root.
 
-    :param meaning: meaning of a tiers file that a command can do without,
-        for the help; None: it needs one.
+    :param meaning: help of --catalog for a command to which a tiers file is
+        optional; None if it is required.
     """
     parser.add_argument(
         '--catalog',
@@ -76,12 +76,12 @@ def add_catalog(
 
 
 def not_empty(text: str) -> str:
-    """The type of an argument that names something.
+    """Return the value of an argument, which must not be empty.
 
-    A shell makes an empty one of `"$PLAN"` where PLAN is not set, which must
+    A shell passes `"$PLAN"` as an empty argument if PLAN is not set. That must
     not mean the same as no argument.
 
-    :raises argparse.ArgumentTypeError: it is empty.
+    :raises argparse.ArgumentTypeError: the value is empty or only white space.
     """
     if not text.strip():
         raise argparse.ArgumentTypeError(
@@ -96,10 +96,10 @@ def add_name(
     metavar: str,
     meaning: str,
 ) -> None:
-    """Adds an option that names something.
+    """Add an option with a value that must not be empty.
 
-    :param parser: or a group of its arguments.
-    :param meaning: meaning of it, for the help.
+    :param parser: parser, or a group of its arguments.
+    :param meaning: help of the option.
     """
     parser.add_argument(option, metavar=metavar, type=not_empty, help=meaning)
 
@@ -112,9 +112,9 @@ def add_names(
     *,
     dest: str | None = None,
 ) -> None:
-    """Adds an option that names something, and may be repeated.
+    """Add an option that may be repeated; its values must not be empty.
 
-    :param dest: name of the list; None: that of the option.
+    :param dest: attribute of the list; None for the name of the option.
     """
     parser.add_argument(
         option,
@@ -128,10 +128,9 @@ def add_names(
 
 
 def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
-    """Makes ANSWER_TIMEOUT_S the default of `api_timeout` in clouds.yaml.
+    """Make ANSWER_TIMEOUT_S the default of `api_timeout` in clouds.yaml.
 
-    :param config: the configuration of the shell; OpenStackClient sets no
-        limit itself.
+    :param config: configuration of the shell, which sets no timeout itself.
     """
     # The loader copies its defaults into a cloud of that name if it finds no
     # other one.
@@ -144,12 +143,12 @@ def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
 def connect(
     shown: 'StatusCommand',
 ) -> 'openstack.connection.Connection':
-    """Logs in to Keystone, the first time, and returns the connection.
+    """Return the connection of the command; log in to Keystone first.
 
-    :raises errors.Unreachable: when Keystone does not answer; if it refuses,
-        OSC shows that.
-    :raises exceptions.CommandError: no cloud is chosen, or something is
-        missing that is needed to log in.
+    :raises errors.Unreachable: Keystone does not answer. OSC reports a
+        refusal.
+    :raises exceptions.CommandError: no cloud is chosen, or credentials are
+        missing.
     """
     if not shown.auth_required:
         from openstack import exceptions as sdk_exceptions
@@ -174,9 +173,9 @@ def connect(
 
 
 def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
-    """Adds --state, a folder that outlives the command.
+    """Add --state, a folder that outlives the command.
 
-    :param holds: what is in it.
+    :param holds: contents of the folder, for the help.
     """
     parser.add_argument(
         '--state',
@@ -191,12 +190,11 @@ def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
 
 
 def add_measuring_command(parser: argparse.ArgumentParser) -> None:
-    """Adds all that follows "--" as `command`, wherever options are.
+    """Add `command`: all words after "--".
 
-    argparse gives an argument that takes any number of words those that come
-    with the positional argument before it, which may be none, and then knows
-    no place for words after an option: "FILE --out FOLDER -- COMMAND" would
-    be an error.
+    argparse assigns a repeatable positional argument together with the one
+    before it, with no words if there are none, and rejects words after a later
+    option: "FILE --out FOLDER -- COMMAND" would be an error.
     """
     parser.add_argument(
         'command',
@@ -237,10 +235,10 @@ def _parse_by(
 
 
 def refuse_dashes(parser: argparse.ArgumentParser) -> None:
-    """Refuses "--" as the value of an option, such as --out=--.
+    """Reject "--" as the value of an option, such as --out=--.
 
-    argparse of Python before 3.13 takes it for no value, does not read it as
-    the option's type, and gives an empty list in place of one.
+    Before Python 3.13, argparse drops this value, does not call the type of
+    the option, and stores an empty list.
     """
     parse = parser.parse_known_args
 
@@ -262,9 +260,9 @@ def add_yes(
     parser: argparse.ArgumentParser,
     unasked: str = ' (never asked unless standard input is a terminal)',
 ) -> None:
-    """Adds --yes.
+    """Add --yes.
 
-    :param unasked: when a command asks nothing, for the end of the help.
+    :param unasked: end of the help: when a command does not ask.
     """
     parser.add_argument(
         '-y',
@@ -275,7 +273,7 @@ def add_yes(
 
 
 def _state_folder() -> str:
-    """Of this user, and not emptied when the host starts."""
+    """Return a folder of the user that survives a reboot."""
     return os.path.join(
         os.environ.get('XDG_STATE_HOME')
         or os.path.expanduser('~/.local/state'),
@@ -286,9 +284,9 @@ def _state_folder() -> str:
 def add_allow(
     parser: argparse.ArgumentParser | argparse._ArgumentGroup,
 ) -> None:
-    """Adds --allow.
+    """Add --allow.
 
-    :param parser: or a group of its arguments.
+    :param parser: parser, or a group of its arguments.
     """
     add_names(
         parser,
@@ -301,28 +299,25 @@ def add_allow(
 
 
 def default_catalog() -> str:
-    """Path of the tiers file when none is named."""
+    """Return the path of the tiers file when --catalog is not given."""
     return os.environ.get('CINDER_TIERS_CATALOG') or DEFAULT_CATALOG
 
 
 def keep_encodable(stream: typing.TextIO) -> None:
-    r"""Has a stream show as `\xe9` what its encoding lacks.
+    r"""Make a stream show characters outside its encoding as `\xe9`.
 
     Names in Cinder and Ceph are any text, and terminals with LC_ALL=C or
-    PYTHONIOENCODING=ascii take little of it. Standard error of Python is so
-    from the start.
+    PYTHONIOENCODING=ascii show little of it. Python does the same for standard
+    error.
 
-    :param stream: one that is not a stream of bytes is left as it is.
+    :param stream: text stream; one without an encoding is left unchanged.
     """
     if isinstance(stream, io.TextIOWrapper) and stream.errors == 'strict':
         stream.reconfigure(errors='backslashreplace')
 
 
 def write_file(stream: typing.TextIO, text: str) -> None:
-    """Writes the text of a file to a stream.
-
-    Such files are of UTF-8, whatever the terminal is.
-    """
+    """Write the text of a file to a stream, in UTF-8 on any terminal."""
     if isinstance(stream, io.TextIOWrapper):
         stream.flush()
         stream.buffer.write(text.encode('utf-8'))
@@ -332,7 +327,7 @@ def write_file(stream: typing.TextIO, text: str) -> None:
 
 
 class CommandFailed(errors.LinesError, exceptions.CommandError):
-    """The lines with which a command ends."""
+    """The error lines with which a command ends."""
 
 
 #: What keystoneauth raises when Keystone does not answer, or is not there.
@@ -346,8 +341,8 @@ _NO_ANSWER = (
 class StatusCommand(command.Command):
     """A command with the exit statuses of `exit_status`.
 
-    cliff's commands that show something have none of their own; that of this
-    one is :attr:`exit_status`, which `take_action` may set.
+    cliff gives no exit status to commands that show something; `take_action`
+    sets :attr:`exit_status` here.
     """
 
     exit_status = exit_status.OK
@@ -361,10 +356,7 @@ class StatusCommand(command.Command):
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Runs the command.
-
-        :returns: the exit status.
-        """
+        """Run the command and return its exit status."""
         keep_encodable(self.app.stdout)
         try:
             return super().run(parsed_args) or self.exit_status
@@ -377,14 +369,14 @@ class StatusCommand(command.Command):
             return status
 
     def warn(self, texts: collections.abc.Iterable[str]) -> None:
-        """Says what to know of what is shown, each in a line."""
+        """Log each text as a warning."""
         for each in texts:
             self.log.warning('%s', cells.printable(each))
 
     def ask(self, question: str) -> None:
-        """Asks a person who sees the question, and can answer.
+        """Ask for confirmation at the terminal.
 
-        :param question: such as `Begin?`.
+        :param question: question, such as `Begin?`.
         :raises errors.ActionFailed: the answer was not yes.
         """
         self.app.stderr.write(f'{question} [y/N] ')
@@ -409,7 +401,7 @@ class StatusLister(StatusCommand, command.Lister):
         column_names: collections.abc.Sequence[str],
         data: collections.abc.Iterable[cells.Row],
     ) -> int:
-        """Shows the table in the format that is asked for, and the notes."""
+        """Show the table in the requested format, then the notes."""
         shown = super().produce_output(
             parsed_args,
             column_names,
@@ -423,23 +415,23 @@ class StatusLister(StatusCommand, command.Lister):
 
 
 class TextFormatter(formatters.ListFormatter):
-    """Shows text of its own in place of rows.
+    """Shows the text of a command in place of its rows.
 
-    Where columns are chosen or sorted, the rows are meant: a table is shown.
+    If columns are chosen or sorted, a table is shown instead.
     """
 
     #: {columns of the terminal: lines}; set by the command.
     lines: collections.abc.Callable[[int], collections.abc.Iterable[str]]
 
     def __init__(self, *, fallback: formatters.ListFormatter) -> None:
-        """Nothing to show yet.
+        """Create the formatter; the command sets its lines later.
 
-        :param fallback: shows the rows.
+        :param fallback: formatter of the rows.
         """
         self._fallback = fallback
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
-        """It has no options; --max-width is that of the table."""
+        """Add no option; --max-width is that of the table."""
 
     def emit_list(
         self,
@@ -448,7 +440,7 @@ class TextFormatter(formatters.ListFormatter):
         stdout: typing.TextIO,
         parsed_args: argparse.Namespace,
     ) -> None:
-        """Write the text."""
+        """Write the text, or the table if columns are chosen or sorted."""
         if parsed_args.columns or parsed_args.sort_columns:
             self._fallback.emit_list(column_names, data, stdout, parsed_args)
             return
@@ -458,13 +450,13 @@ class TextFormatter(formatters.ListFormatter):
 
 
 class DocumentFormatter(formatters.ListFormatter):
-    """Shows a document in place of rows; it has no columns."""
+    """Shows a document without columns in place of rows."""
 
     #: Set by the command.
     text: str
 
     def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
-        """It has no options."""
+        """Add no option."""
 
     def emit_list(
         self,
@@ -489,11 +481,11 @@ def add_formats(
     loaded: stevedore.ExtensionManager,
     more: collections.abc.Mapping[str, formatters.ListFormatter],
 ) -> None:
-    """Adds formats to those that a command has.
+    """Add output formats to one command.
 
     An entry point would add them to every command of OpenStackClient.
 
-    :param loaded: those of cliff.
+    :param loaded: formats of cliff, which are extended.
     :param more: {name: formatter}
     """
     loaded.extensions.extend(
@@ -503,9 +495,9 @@ def add_formats(
 
 
 def text_width(stream: typing.TextIO) -> int:
-    """Columns of the terminal that a stream leads to, or of $COLUMNS.
+    """Return $COLUMNS or the width of the terminal, in columns.
 
-    A file or a pipe has WIDTH_OF_FILES.
+    A stream that is not a terminal has WIDTH_OF_FILES without $COLUMNS.
     """
     if stream.isatty() or 'COLUMNS' in os.environ:
         return shutil.get_terminal_size((WIDTH_OF_FILES, 0)).columns
@@ -521,7 +513,7 @@ class StatusShowOne(StatusCommand, command.ShowOne):
         column_names: collections.abc.Sequence[str],
         data: cells.Row,
     ) -> int:
-        """Shows the object in the format that is asked for."""
+        """Show the object in the requested format."""
         if parsed_args.formatter == 'shell':
             data = cells.of_format(data, parsed_args.formatter)
         return super().produce_output(parsed_args, column_names, data)
@@ -537,14 +529,14 @@ class CatalogLister(StatusLister):
 
 
 class TextLister(CatalogLister):
-    """A command that shows text to people, and a table where it is asked."""
+    """A command that shows text by default, and a table on request."""
 
     #: What shows the text.
     text: TextFormatter
 
     @property
     def formatter_default(self) -> str:
-        """Text for people; cliff's others show rows."""
+        """Name of the default format."""
         return TEXT
 
     def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
@@ -558,9 +550,9 @@ class TextLister(CatalogLister):
 
 @contextlib.contextmanager
 def user_errors() -> collections.abc.Iterator[None]:
-    """Shows expected failures as OSC does, without a traceback.
+    """Show expected failures as OSC does, without a traceback.
 
-    :raises CommandFailed: in place of an errors.LinesError.
+    :raises CommandFailed: replaces an errors.LinesError.
     """
     try:
         yield
@@ -575,13 +567,13 @@ def log_effects(
     planned: collections.abc.Iterable[actions.Action],
     found: collections.abc.Mapping[actions.Key, effects.Effect],
 ) -> None:
-    """Logs one line for each action that has an effect on data or room.
+    """Log a line for each action with an effect on data or free space.
 
-    An error when the action is refused, or when volumes would stop being
-    served; else a warning.
+    The line is an error if the action is refused or volumes would lose their
+    backend, else a warning.
 
     :param planned: actions of one plan.
-    :param found: the effect of each action.
+    :param found: effect of each action.
     """
     for action in planned:
         effect = found[action.key]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the entry points of `openstack tier` name: see `deferred`."""
+"""Targets of the entry points of `openstack tier`; see `deferred`."""
 
 from cinder_tiers.cli import deferred
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands that are imported when they are run, and not before.
+"""Commands that are imported only when they run.
 
-cliff 4 and osc-lib load each command of each installed plugin at each start.
-What entry points name must therefore be cheap to import: half a second of the
-processor went into each `openstack server list` on a host with these commands.
+cliff 4 and osc-lib load every command of every installed plugin at each start,
+so targets of entry points must be cheap to import: importing these commands
+cost each `openstack server list` half a second of CPU time.
 """
 
 import importlib
@@ -16,9 +16,9 @@ _OF_EXTRAS = frozenset(
 
 
 def missing(error: ModuleNotFoundError) -> str | None:
-    """Return how to install a module that is missing.
+    """Return how to install a missing module.
 
-    :returns: a sentence for the user; None: its absence is a defect.
+    :returns: sentence for the user; None if its absence is a defect.
     """
     if (error.name or '').partition('.')[0] not in _OF_EXTRAS:
         return None
@@ -30,10 +30,10 @@ def missing(error: ModuleNotFoundError) -> str | None:
 
 
 def command(module: str, name: str) -> type:
-    """A class whose call makes an object of another class.
+    """Return a class that creates an object of a class imported late.
 
-    :param module: where that other class is.
-    :param name: its name.
+    :param module: module of the other class.
+    :param name: name of the other class.
     """
 
     def make(
@@ -54,7 +54,7 @@ def command(module: str, name: str) -> type:
         app_args: object,
         cmd_name: str | None = None,
     ) -> None:
-        """Is read by cliff, to know whether to pass `cmd_name`; never run."""
+        """Have the signature that cliff inspects for `cmd_name`; never run."""
 
     return type(
         name,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exit statuses of the tier commands, for scripts.
+"""Exit statuses of the tier commands, for scripts.
 
-Each has one meaning, in all commands. 2 is what argparse and cliff give for a
-wrong argument and for a command that is not installed, so it means nothing
-else here; arguments that argparse cannot compare have it as well.
+Each has one meaning in all commands. argparse and cliff exit with 2 for a
+wrong argument and for a command that is not installed, so 2 means nothing else
+here. Arguments that contradict each other also have it.
 """
 
 from cinder_tiers.domain import errors
@@ -28,7 +28,7 @@ INTERRUPTED = 130
 
 
 def of(error: BaseException | None) -> int:
-    """The status of a command that an error ended.
+    """Return the exit status for the error that ended a command.
 
     >>> of(errors.Unreachable('Cinder did not answer'))
     6

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier explain`: where a volume goes or should be, and why."""
+"""The command `openstack tier explain`."""
 
 import argparse
 
@@ -103,10 +103,6 @@ Example: openstack tier explain --image debian -f value -c tier
         self,
         parsed_args: argparse.Namespace,
     ) -> tuple[tuple[str, ...], tuple[object, ...]]:
-        """Asks, decides and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             connection = base.connect(self)
             policy = placement_policy.read(parsed_args.config_file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`openstack tier export`: a catalog of what exists."""
+"""The command `openstack tier export`."""
 
 import argparse
 import collections.abc
@@ -73,10 +73,6 @@ ceph=/etc/ceph/ceph.conf:admin
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Observes, declares and writes.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             made = workflow.export(
                 connection=base.connect(self),
@@ -122,10 +118,10 @@ ceph=/etc/ceph/ceph.conf:admin
 
 
 def _missing(made: workflow.Export, *, has_named: bool) -> list[str]:
-    """Parts that the file lacks because they could not be read.
+    """Return the parts that the file lacks because they were not read.
 
-    :param has_named: whether the user named the clusters. Who has no Ceph and
-        named none need not hear of it.
+    :param has_named: whether the user named the clusters. If not, a cloud
+        without Ceph needs no warning about it.
     """
     clusters = (
         sorted(made.inventory.unreached.items())
@@ -145,7 +141,7 @@ def _missing(made: workflow.Export, *, has_named: bool) -> list[str]:
 def _lacking(
     made: workflow.Export, tiers: collections.abc.Container[str]
 ) -> list[str]:
-    """Parts that tiers lack because they could not be read."""
+    """Return the parts that tiers lack because they were not read."""
     return [
         f'Tier {cells.printable(name)} lacks {cells.printable(text)}'
         for name, text in made.exported.undetermined.items()
@@ -156,12 +152,12 @@ def _lacking(
 def _check_loses_nothing(
     path: str, made: workflow.Export, missing: list[str]
 ) -> None:
-    """Refuses to replace a file by one with something missing.
+    """Refuse to replace an existing file by an incomplete one.
 
-    Of a type that is not managed, and whose backend is gone, nothing is
-    missing unless the file has it.
+    An incomplete tier that is not taken over counts only if the existing file
+    has it with rbd.
 
-    :raises errors.Unreachable: the file exists.
+    :raises errors.Unreachable: the file exists, and something is missing.
     """
     if not os.path.lexists(path):
         return
@@ -181,13 +177,13 @@ def _check_loses_nothing(
 
 
 def parse_cluster(text: str) -> catalogs.Cluster:
-    """A cluster from NAME=CONF[:USER].
+    """Return the cluster of an argument NAME=CONF[:USER].
 
     >>> parse_cluster('ceph=/etc/ceph/a.conf:cinder').user
     'cinder'
 
-    :param text: the argument; a relative CONF is of the working directory.
-    :raises argparse.ArgumentTypeError: it is none.
+    :param text: the argument; a relative CONF starts at the working directory.
+    :raises argparse.ArgumentTypeError: the argument has another form.
     """
     name, equals, rest = text.partition('=')
     conf, colon, user = (
@@ -209,9 +205,9 @@ def parse_cluster(text: str) -> catalogs.Cluster:
 
 
 def named_once(clusters: list[catalogs.Cluster]) -> list[catalogs.Cluster]:
-    """The clusters, none of which has the name of another.
+    """Return the clusters if their names differ.
 
-    :raises errors.TiersError: when two have.
+    :raises errors.TiersError: two clusters have the same name.
     """
     names = [one.name for one in clusters]
     for name in names:

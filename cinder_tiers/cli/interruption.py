@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ctrl-C during a command that writes: it stops where nothing is half done."""
+"""Interruption of a command that writes, at a point of consistency."""
 
 import collections.abc
 import contextlib
@@ -24,15 +24,16 @@ _Handler: typing.TypeAlias = (
 
 
 class Interrupt:
-    """Notes a signal, so that the command can stop at a good place.
+    """Records a signal, so that the command can stop at a safe point.
 
-    A second one ends the process at once, as ever; but a second SIGHUP does
-    nothing, for a terminal that closes may send two, within a millisecond. A
-    SIGHUP that is ignored, as by nohup, stays so.
+    A second signal ends the process immediately. A second SIGHUP is ignored,
+    because a closing terminal may send two within a millisecond. A SIGHUP that
+    was ignored before, as by nohup, stays ignored.
 
-    :param stops: what the command does then, such as `it stops now`.
-    :param signals: that are noted.
-    :param left: what a second one leaves, as the end of the message.
+    :param stops: reaction of the command, for the message, such as `it stops
+        now`.
+    :param signals: signals to record.
+    :param left: end of the message: what a second signal leaves undone.
     """
 
     def __init__(
@@ -83,10 +84,10 @@ class Interrupt:
 
 @contextlib.contextmanager
 def at_once() -> collections.abc.Iterator[None]:
-    """Has signals end the process as ever, while a person is asked.
+    """Let signals end the process immediately while a question is open.
 
-    Python goes on to read after a signal that is only noted, and a question
-    would stay until it is answered.
+    Python resumes a read after a signal that is only recorded, so the question
+    would stay open until it is answered.
     """
     before = {}
     if threading.current_thread() is threading.main_thread():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier lint-images`: tags that are nearly those of tiers."""
+"""The command `openstack tier lint-images`."""
 
 import argparse
 
@@ -39,10 +39,6 @@ Example: openstack tier lint-images -f json
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Lists and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             found = list(
                 workflow.lint_images(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arguments about the lock of the commands that write."""
+"""Arguments of the lock that commands hold while they write."""
 
 import argparse
 import os
@@ -12,14 +12,14 @@ _URL = 'CINDER_TIERS_COORDINATION_URL'
 
 
 def of(parsed_args: argparse.Namespace) -> workflow.Lock:
-    """The lock that the arguments of a command name."""
+    """Return the lock that the arguments name."""
     return workflow.Lock(
         url=parsed_args.coordination_url, wait_s=parsed_args.wait
     )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Adds --coordination-url and --wait."""
+    """Add --coordination-url and --wait."""
     parser.add_argument(
         '--coordination-url',
         metavar='<url>',

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A file of metrics of Prometheus, for the textfile collector.
+"""Metrics of Prometheus in a file for the textfile collector.
 
-The collector is that of node_exporter, which reads the files of
-`metrics_directory` as well.
+node_exporter's textfile collector also reads the files of `metrics_directory`.
 """
 
 import argparse
@@ -19,9 +18,9 @@ if typing.TYPE_CHECKING:
 
 
 def add_metrics(parser: argparse.ArgumentParser, *, when: str = '') -> None:
-    """Adds --metrics.
+    """Add --metrics.
 
-    :param when: begins the help, such as 'after each window, '.
+    :param when: begin of the help, such as 'after each window, '.
     """
     base.add_name(
         parser,
@@ -33,9 +32,9 @@ def add_metrics(parser: argparse.ArgumentParser, *, when: str = '') -> None:
 
 
 class MetricsFile:
-    """The file, replaced each time.
+    """A metrics file that is replaced as a whole.
 
-    :param path: its name, which should end with .prom.
+    :param path: path of the file, which should end with .prom.
     :raises errors.TiersError: prometheus_client is not installed.
     """
 
@@ -52,10 +51,10 @@ class MetricsFile:
         self._path = path
 
     def write(self, collector: 'registry.Collector') -> None:
-        """Replaces the file; a reader sees the old one or the new one.
+        """Replace the file; a reader sees the old or the new one.
 
-        :param collector: has the metrics.
-        :raises errors.TiersError: it cannot be written.
+        :param collector: collector of the metrics to write.
+        :raises errors.TiersError: the file cannot be written.
         """
         registry = self._client.CollectorRegistry()
         registry.register(collector)

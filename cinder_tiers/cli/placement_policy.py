@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator's choices in cinder.conf, for commands that place volumes."""
+"""Placement options of cinder.conf, for commands that place volumes."""
 
 import argparse
 import dataclasses
@@ -16,9 +16,9 @@ from cinder_tiers.domain.placement import decision
 def add_config_file(
     parser: argparse.ArgumentParser, *, only_with: str = ''
 ) -> None:
-    """Adds --config-file, a list of paths that read() takes.
+    """Add --config-file, a list of paths for `read`.
 
-    :param only_with: the option without which it has no effect; '': none.
+    :param only_with: option that --config-file depends on; '' for none.
     """
     base.add_names(
         parser,
@@ -32,10 +32,10 @@ def add_config_file(
 
 
 def read(config_files: list[str]) -> decision.Policy:
-    """Reads the operator's choices as cinder-api and cinder-scheduler do.
+    """Read the placement options as cinder-api and cinder-scheduler do.
 
-    :param config_files: paths of cinder.conf; none: the defaults.
-    :raises errors.NotVisible: a file cannot be read, or has a wrong value.
+    :param config_files: paths of cinder.conf; none for the defaults.
+    :raises errors.NotVisible: a file cannot be read, or has an invalid value.
     """
     options = cfg.ConfigOpts()
     try:

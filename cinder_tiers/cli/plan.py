@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier plan`: what apply would do."""
+"""The command `openstack tier plan`."""
 
 import argparse
 import logging
@@ -64,10 +64,6 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Observes, compares and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             connection = base.connect(self)
             read = reader.read(
@@ -157,7 +153,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         )
 
     def _say_caveats(self, planned: workflow.Planned) -> list[str]:
-        """Warns of what backends do not do; returns the lines."""
+        """Log and return the warnings about backends."""
         if isinstance(planned.unserved_tiers, errors.TiersError):
             # A plan needs neither the scheduler nor the right to ask it; but
             # that none answers is news to an administrator.

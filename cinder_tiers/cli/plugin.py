@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The hooks by which OSC finds the `openstack tier` commands.
+"""Hooks through which OSC finds the `openstack tier` commands.
 
-The interface is python-openstackclient doc/source/contributor/plugins.rst.
-There is no service to call: commands use OSC's openstacksdk connection.
+OSC's doc/source/contributor/plugins.rst defines them. The commands call no
+service of their own; they use OSC's openstacksdk connection.
 """
 
 API_NAME = 'tier'
@@ -13,12 +13,9 @@ API_VERSIONS = ('1',)
 
 
 def make_client(instance: object) -> None:
-    """OSC asks each plugin for a client; this one has none."""
+    """Return no client, though OSC asks each plugin for one."""
 
 
 def build_option_parser(parser: object) -> object:
-    """Adds no global option.
-
-    :returns: the parser.
-    """
+    """Return the parser without a new global option."""
     return parser

@@ -29,10 +29,10 @@ _MANY_PERCENT = 1e5
 
 
 class Amount(columns.FormattableColumn):
-    """(value, unit): rounded for people, a number for programs."""
+    """A (value, unit): rounded for people, a number for programs."""
 
     def human_readable(self) -> str:
-        """Such as 134.2 IOPS; a dash when there is none."""
+        """Return text such as 134.2 IOPS; a dash for no value."""
         value, unit = self._value
         return '-' if value is None else f'{value:.4g} {unit}'
 
@@ -42,10 +42,10 @@ class Amount(columns.FormattableColumn):
 
 
 class ClaimedChange(columns.FormattableColumn):
-    """A claim's difference with its interval; None: there is no claim."""
+    """The difference of a claim with its interval; None for no claim."""
 
     def human_readable(self) -> str:
-        """Such as +12.1 % (+9.0 to +15.3); a dash when it is not known."""
+        """Return text such as +12.1 % (+9.0 to +15.3); a dash if unknown."""
         claim = self._value
         if claim is None or claim.difference_percent is None:
             return '-'
@@ -85,20 +85,19 @@ def add_files(
     parser: argparse.ArgumentParser,
     meaning: str = 'result file of a run, see the task argument result_folder',
 ) -> None:
-    """Adds one or more result files, as `results`.
+    """Add one or more result files, as `results`.
 
-    :param meaning: meaning of each, for the help
+    :param meaning: meaning of each file, for the help
     """
     parser.add_argument('results', metavar='<result>', nargs='+', help=meaning)
 
 
 def files_of(path: str) -> list[str]:
-    """Find the result files that a path names, of a file or a folder.
+    """Return the result files that a path names.
 
-    :returns: the path of a file; of a folder, the paths of its *.json files,
+    :returns: the path of a file; for a folder, the paths of its *.json files,
         sorted by name
-    :raises base.CommandFailed: there is none in the folder, or it cannot be
-        read.
+    :raises base.CommandFailed: the folder has none, or cannot be read.
     """
     if not os.path.isdir(path):
         return [path]
@@ -120,9 +119,9 @@ def files_of(path: str) -> list[str]:
 
 
 def add_sweep(parser: argparse.ArgumentParser, made_by: str) -> None:
-    """Adds the file of a sweep, as `sweep`.
+    """Add the file of a sweep, as `sweep`.
 
-    :param made_by: the command that writes it, such as "tier sweep"
+    :param made_by: command that writes the file, such as "tier sweep"
     """
     parser.add_argument(
         'sweep',
@@ -137,9 +136,9 @@ def add_sweep(parser: argparse.ArgumentParser, made_by: str) -> None:
 def add_quantities(
     parser: argparse.ArgumentParser, *, default: str = 'iops and p99_ms'
 ) -> None:
-    """Adds --quantity and --direction, as `quantities` and `directions`.
+    """Add --quantity and --direction, as `quantities` and `directions`.
 
-    :param default: what is compared without --quantity
+    :param default: description of the default quantities, for the help
     """
     parser.add_argument(
         '--quantity',
@@ -172,7 +171,7 @@ def add_least_difference(
     *,
     default: float = 0.0,
 ) -> None:
-    """Adds --least-difference, in percent, as `least_difference`.
+    """Add --least-difference, in percent, as `least_difference`.
 
     :param meaning: end of the first sentence of the help
     """
@@ -191,9 +190,9 @@ def add_least_difference(
 def add_wanted_difference(
     parser: argparse.ArgumentParser, counted: str
 ) -> None:
-    """Adds --wanted-difference, in percent, as `wanted_difference`.
+    """Add --wanted-difference, in percent, as `wanted_difference`.
 
-    :param counted: what would show the difference, such as "blocks"
+    :param counted: items that would show the difference, such as "blocks"
     """
     parser.add_argument(
         '--wanted-difference',
@@ -208,7 +207,7 @@ def add_wanted_difference(
 
 
 def is_latency(limit: expectations.Limit | None) -> bool:
-    """Whether there is a limit, and it is one of latency."""
+    """Return whether a limit is given and is one of latency."""
     return limit is not None and limit.unit == 'ms'
 
 
@@ -222,9 +221,9 @@ def _expectation(text: str) -> tuple[str, float]:
 
 
 def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:
-    """Adds --expect, as `expect`: [(limit of latency, its value in ms)].
+    """Add --expect, as `expect`: [(limit of latency, its value in ms)].
 
-    :param meaning: meaning of it, for the help.
+    :param meaning: begin of the help.
     """
     parser.add_argument(
         '--expect',
@@ -241,7 +240,7 @@ def quantities(
 ) -> tuple[str, ...]:
     """Return the quantities of the arguments of `add_quantities`.
 
-    :param default: when no quantity was named
+    :param default: quantities without --quantity
     """
     return expectations.of_directions(
         parsed_args.quantities or default, parsed_args.directions
@@ -249,10 +248,11 @@ def quantities(
 
 
 def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
-    """The result of a file that a user named.
+    """Return the result in a file that a user named.
 
-    :param has_times: whether it is to be drawn, see `run_result.read`
-    :raises base.CommandFailed: cannot be read, or not a result file.
+    :param has_times: whether the result will be drawn, see `run_result.read`
+    :raises base.CommandFailed: the file cannot be read, or is not a result
+        file.
     """
     from cinder_tiers.figures.result import result as run_result
 
@@ -272,11 +272,11 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
 
 
 def is_of_kind(path: str, kind: str, *, max_bytes: int) -> bool:
-    """Whether a file is a JSON object whose "kind" is this one.
+    """Return whether a file is a JSON object with this "kind".
 
-    What cannot be read is not; whoever reads it says why.
+    An unreadable file is not; the reader of the file reports why.
 
-    :param max_bytes: largest size of such a file; no other is read
+    :param max_bytes: largest size of such a file; larger ones are not read
     """
     try:
         if os.path.getsize(path) > max_bytes:
@@ -288,13 +288,13 @@ def is_of_kind(path: str, kind: str, *, max_bytes: int) -> bool:
 
 
 def keep_from_replacing(output: str, inputs: list[str]) -> None:
-    """Keeps a result from being overwritten by what is made of it.
+    """Keep a command from overwriting a result that it reads.
 
-    It cannot be made again, and a shell may have put it behind -o.
+    A result cannot be made again, and a shell may have expanded it after -o.
 
-    :param output: path that is to be written
-    :param inputs: paths that are read
-    :raises base.CommandFailed: they are one file.
+    :param output: path to write
+    :param inputs: paths to read
+    :raises base.CommandFailed: the output is one of the inputs.
     """
     for path in inputs:
         try:
@@ -314,14 +314,14 @@ def read_all(
     has_times: bool = False,
     kept: '_Kept | None' = None,
 ) -> 'dict[str, run_result.RunResult]':
-    """{path: its result}, of files that a user named, each of another run.
+    """Return {path: its result} of files, each of another run.
 
-    Copies of a run are no further observations.
+    Copies of a run are not further observations.
 
-    :param has_times: whether they are to be drawn, see `run_result.read`
-    :param kept: gives what is needed of a result, before the next is read
-    :raises base.CommandFailed: as `read`, or a file is named twice, or
-        several are of one run.
+    :param has_times: whether the results will be drawn, see `run_result.read`
+    :param kept: reduces a result to the needed part, before the next is read
+    :raises base.CommandFailed: as `read`, or a file is named twice, or several
+        are of one run.
     """
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The classes of commands that read results of measurements."""
+"""Base classes of the commands that read results of measurements."""
 
 import argparse
 import collections.abc
@@ -23,7 +23,8 @@ Table = collections.abc.Mapping[
 
 
 def columns(*titles: str) -> Table:
-    """The table of items that have their cells in the order of the titles."""
+    """Return the table of items with their cells in the order of the titles.
+    """
     return {
         title: operator.itemgetter(place) for place, title in enumerate(titles)
     }
@@ -53,12 +54,12 @@ class Found:
 
 
 def load(module: str, *, command: str, extra: str) -> types.ModuleType:
-    """Imports a module when it is needed.
+    """Import a module of a command when it is needed.
 
-    numpy and scipy take a second, which no other command should need.
+    Importing numpy and scipy takes a second, which other commands save.
 
-    :param command: as a user knows it, such as "tier compare".
-    :param extra: extra of cinder-tiers that the module needs.
+    :param command: name of the command, such as "tier compare".
+    :param extra: extra of cinder-tiers with the packages of the module.
     :raises base.CommandFailed: the extra is not installed.
     """
     try:
@@ -71,7 +72,7 @@ def load(module: str, *, command: str, extra: str) -> types.ModuleType:
 
 
 class ResultsCommand(base.StatusCommand):
-    """A command whose work is in a module that an extra makes importable."""
+    """A command whose module needs the packages of an extra."""
 
     #: As a user knows it, such as "tier compare".
     name: str
@@ -86,11 +87,11 @@ class ResultsCommand(base.StatusCommand):
         return parser
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the arguments of the command."""
+        """Add the arguments of the command."""
         raise NotImplementedError
 
     def loaded(self) -> types.ModuleType:
-        """The module that does the work.
+        """Import and return the module of the command.
 
         :raises base.CommandFailed: the extra is not installed.
         """
@@ -98,17 +99,16 @@ class ResultsCommand(base.StatusCommand):
 
 
 class ResultsLister(ResultsCommand, base.StatusLister):
-    """A command that shows what its module finds.
+    """A command that shows the rows that its module finds.
 
-    `find(shown, parsed_args)` of the module returns what it `Found`, given
-    this command and its arguments.
+    `find(command, parsed_args)` of the module returns `Found`.
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Reads, finds and shows.
+        """Read the files and return the rows.
 
-        :raises base.CommandFailed: a file cannot be read, or what is asked
-            for cannot be found out.
+        :raises base.CommandFailed: a file cannot be read, or it does not
+            contain what was requested.
         """
         with base.user_errors():
             found = self.loaded().find(self, parsed_args)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier list` and `show`: the tiers that there are."""
+"""The commands `openstack tier list` and `openstack tier show`."""
 
 import argparse
 import collections.abc
@@ -24,7 +24,7 @@ _Listed = tuple[listed_tiers.ListedTier, ...]
 
 @dataclasses.dataclass(frozen=True)
 class _Offered:
-    """The volume types that a user may use, without their extra specs."""
+    """Volume types that a user may use, without their extra specs."""
 
     types: tuple[listed_tiers.OfferedType, ...]
 
@@ -46,7 +46,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:
-    """Path of the tiers file to read; None for what is applied."""
+    """Return the path of the tiers file; None to read the applied tiers."""
     if parsed_args.declared and not parsed_args.catalog:
         return base.default_catalog()
     return parsed_args.catalog
@@ -73,9 +73,9 @@ def _shown(
     more: tuple[str, ...],
     rows: collections.abc.Iterable[cells.Row],
 ) -> cells.Shown:
-    """Columns and rows, as OSC in every format alike.
+    """Return columns and rows, which are the same in every format.
 
-    :param more: columns that only --long shows, the last of each row.
+    :param more: columns that only --long shows, at the end of each row.
     """
     shown = columns + more if is_long else columns
     return shown, [row[: len(shown)] for row in rows]
@@ -111,10 +111,6 @@ Example: openstack tier list --long -c Name -c Promise
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Reads and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             listed = _read(self, _file(parsed_args), parsed_args.include_root)
         if isinstance(listed, _Offered):
@@ -137,7 +133,7 @@ Example: openstack tier list --long -c Name -c Promise
         )
 
     def _tell_tags(self) -> None:
-        """Note the published tags, as a member sees no tag in the list."""
+        """Log the published tags, because members see no tags in the list."""
         try:
             found = placement.published_tags(base.connect(self))
         except errors.TiersError as error:
@@ -177,10 +173,6 @@ Example: openstack tier show database -f json
         self,
         parsed_args: argparse.Namespace,
     ) -> tuple[tuple[str, ...], cells.Row]:
-        """Reads and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         file = _file(parsed_args)
         with base.user_errors():
             listed = _read(self, file, parsed_args.include_root)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier validate`: whether a tiers file is sound."""
+"""The command `openstack tier validate`."""
 
 import argparse
 import collections.abc
@@ -72,7 +72,6 @@ Example: openstack tier validate tiers.yaml -f json
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Reads the file and shows what is wrong with it."""
         path = parsed_args.file or parsed_args.catalog
         problems: tuple[errors.Problem, ...] = ()
         warned: tuple[errors.Problem, ...] = ()
@@ -111,7 +110,7 @@ Example: openstack tier validate tiers.yaml -f json
         column_names: collections.abc.Sequence[str],
         data: collections.abc.Iterable[cells.Row],
     ) -> int:
-        """Shows the findings, or the merged file."""
+        """Show the findings, or the merged file."""
         if self._merged is None:
             return super().produce_output(parsed_args, column_names, data)
         base.write_file(self.app.stdout, self._merged)
@@ -123,7 +122,7 @@ Example: openstack tier validate tiers.yaml -f json
         problems: collections.abc.Sequence[errors.Problem],
         warned: collections.abc.Sequence[errors.Problem],
     ) -> None:
-        """Makes the documents; one of them is going to be shown."""
+        """Set the texts of the formats for CI systems."""
         findings = [
             render_findings.ReportedProblem(problem=problem, is_error=is_error)
             for is_error, found in ((True, problems), (False, warned))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of arguments: what a user typed, as numbers.
+"""Types of arguments with a number, a time or a quantity.
 
-Each raises argparse.ArgumentTypeError with what was expected, which argparse
-shows with the name of the argument.
+Each raises argparse.ArgumentTypeError with the expected form; argparse shows
+it with the name of the argument.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def _number(
 def whole_number(
     expected: str, *, least: int = 0, most: int = 999_999_999
 ) -> collections.abc.Callable[[str], int]:
-    """The type of an argument that is a whole number in a range."""
+    """Return the type of an argument that is an integer in a range."""
 
     def number(text: str) -> int:
         if not re.fullmatch('[0-9]{1,9}', text, re.ASCII) or not (
@@ -83,14 +83,14 @@ percent = _number(
 
 
 def quantity(text: str) -> str:
-    """The name of a quantity by which tiers can be compared."""
+    """Return the name of a quantity by which tiers can be compared."""
     if expectations.find_quantity(text) is None:
         raise _wrong(text, expectations.QUANTITIES_EXPECTED)
     return text
 
 
 def duration_s(text: str) -> int:
-    """A length of time, in seconds.
+    """Return a duration in seconds.
 
     >>> duration_s('10min'), duration_s('1h30min')
     (600, 5400)
@@ -106,14 +106,14 @@ def duration_s(text: str) -> int:
 
 
 def moment(text: str) -> datetime.datetime:
-    """A date, or a time of ISO 8601, in UTC where it has no offset.
+    """Return a date or a time of ISO 8601; UTC if it has no offset.
 
     >>> moment('2028-02-29').isoformat()
     '2028-02-29T00:00:00+00:00'
     >>> moment('2028-03-01T01:00+01:00').isoformat()
     '2028-03-01T00:00:00+00:00'
 
-    :returns: the moment in UTC; of a date, its beginning.
+    :returns: time in UTC; 00:00 for a date.
     """
     try:
         found = datetime.datetime.fromisoformat(text)

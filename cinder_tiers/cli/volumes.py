@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier volumes`: who has volumes of which tier."""
+"""The command `openstack tier volumes`."""
 
 import argparse
 
@@ -57,10 +57,6 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
-        """Lists and shows.
-
-        Expected failures end as CommandError of OSC.
-        """
         with base.user_errors():
             connection = base.connect(self)
             listed = list(

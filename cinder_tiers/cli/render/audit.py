@@ -2,9 +2,9 @@
 
 """Findings of an audit as rows of a table.
 
-Pure. A project may write what it likes into the image id of its volumes: what
-is not printable is escaped, in each format. Must not know where its arguments
-came from, nor how cliff prints.
+Pure. A project can write any text as the image id of its volumes, so
+characters that are not printable are escaped in each format. Must not know
+where its arguments came from, nor how cliff prints.
 """
 
 from cinder_tiers.cli.render import cells
@@ -14,7 +14,10 @@ COLUMNS = ('Object', 'State', 'Aspect', 'Current', 'Expected', 'Reason')
 
 
 def row(finding: audit.Finding) -> cells.Row:
-    """A finding under COLUMNS; what to do follows the reason."""
+    """Return the cells of a finding under COLUMNS.
+
+    The remedy follows the reason in one cell.
+    """
     reason = '; '.join(filter(None, (finding.reason, finding.remedy)))
     return (
         cells.printable(finding.object_name),

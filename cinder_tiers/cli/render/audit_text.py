@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An audit as text for people: what it comes to, then a block a finding.
+"""An audit as text for people: a summary, then a block per finding.
 
-What is wrong comes first; a finding that is the same for several objects is
-shown once, with all of them. Pure. A project may write what it likes into the
-image id of its volumes: what is not printable is escaped. Must not know how
-wide a terminal is, nor where the text goes.
+The worst findings come first; equal findings of several objects are one block.
+Pure. A project can write any text as the image id of its volumes, so
+characters that are not printable are escaped. Must not know how wide a
+terminal is, nor where the text goes.
 """
 
 import collections
@@ -31,12 +31,11 @@ _Findings = collections.abc.Sequence[audit.Finding]
 
 
 def lines(findings: _Findings, *, width: int) -> collections.abc.Iterator[str]:
-    """Lays out the findings of an audit as text.
+    """Yield the findings of an audit as text.
 
-    :param findings: the findings, in the order of the audit.
+    :param findings: findings in the order of the audit.
     :param width: columns of the terminal.
-    :returns: lines of at most so many columns, but for single words that are
-        longer.
+    :returns: lines of at most that width, except for longer single words.
     """
     width = max(width, plan_text.LEAST_WIDTH)
     yield from plan_text.wrapped(summary(findings), width, indent='')
@@ -57,7 +56,7 @@ def lines(findings: _Findings, *, width: int) -> collections.abc.Iterator[str]:
 
 
 def summary(findings: _Findings) -> str:
-    """The first line: how many findings there are of each state.
+    """Return the first line: the number of findings of each state.
 
     >>> summary(())
     'Audit: nothing was found.'
@@ -79,7 +78,7 @@ def _plural(state: audit.State, count: int) -> str:
 def _alike(
     findings: collections.abc.Iterable[audit.Finding],
 ) -> collections.abc.Iterable[list[audit.Finding]]:
-    """Findings that differ in nothing but their objects, together."""
+    """Group the findings that differ only in their objects."""
     found: dict[tuple[str, ...], list[audit.Finding]] = {}
     for one in findings:
         key = (
@@ -96,7 +95,7 @@ def _alike(
 def _objects(
     findings: collections.abc.Iterable[audit.Finding],
 ) -> dict[str, list[str]]:
-    """{reason: names of the objects, each with an aspect that is not all}."""
+    """Return {reason: objects}, each object with its aspect unless ALL."""
     found: dict[str, list[str]] = {}
     for one in findings:
         aspect = '' if one.aspect == audit.ALL else f': {one.aspect}'
@@ -105,7 +104,7 @@ def _objects(
 
 
 def _listed(objects: list[str]) -> str:
-    """Names of objects; the kind of several tiers is named once.
+    """Return the names of objects; "tiers" precedes several tiers once.
 
     >>> _listed(['tier a', 'tier b']), _listed(['tier a'])
     ('tiers a, b', 'tier a')
@@ -140,7 +139,7 @@ def _block(
 def _sides(
     finding: audit.Finding,
 ) -> collections.abc.Iterator[plan_fields.Line]:
-    """Each field as it is, and as it should be."""
+    """Yield each field with its current and its expected value."""
     for name in dict.fromkeys((*finding.current, *finding.expected)):
         found, wanted = (
             cells.printable(cells.value_text(side[name]))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The card of a tier as cells of a table.
+"""Cards of tiers as cells of a table.
 
-Pure. What an operator wrote is escaped as in all cells.
+Pure. Text of an operator is escaped as in all cells.
 """
 
 import collections.abc
@@ -16,10 +16,10 @@ from cinder_tiers.domain import record
 
 
 class Promise(columns.FormattableColumn):
-    """The promise of a card: a line for each pattern, a map for programs."""
+    """Promise of a card: a line per pattern for people, a map for programs."""
 
     def human_readable(self) -> str:
-        """`pattern: limit, ...` lines; a dash when there are none."""
+        """Return `pattern: limit, ...` lines; a dash without a promise."""
         return _text(lines.promised(self._value))
 
     def machine_readable(self) -> dict[str, dict[str, float]]:
@@ -31,10 +31,10 @@ class Promise(columns.FormattableColumn):
 
 
 class MeasuredLines(columns.FormattableColumn):
-    """Measured figures: a line for each pattern, a map for programs."""
+    """Measured figures: a line per pattern for people, a map for programs."""
 
     def human_readable(self) -> str:
-        """When, and what, in short lines; a dash when nothing is known."""
+        """Return the date and the figures; a dash without a measurement."""
         return _text(
             part
             for line in lines.measured(self._value)
@@ -42,15 +42,15 @@ class MeasuredLines(columns.FormattableColumn):
         )
 
     def machine_readable(self) -> object:
-        """`measured` of the schema of cards."""
+        """Return `measured` of the schema of cards."""
         return record.plain(self._value.measured)
 
 
 class WholeCard(columns.FormattableColumn):
-    """A card without what the tier is for; for programs, all of it."""
+    """A card: promise and figures for people, all of it for programs."""
 
     def human_readable(self) -> str:
-        """Lines; a dash when nothing is promised, and nothing known."""
+        """Return lines without the purpose; a dash for an empty card."""
         return _text(
             [
                 *(f'promise {line}' for line in lines.promised(self._value)),

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cells of the tables that the commands show.
+"""Cells of the tables that the commands show.
 
-Each has a form for people and one for programs. Pure. Other people's text may
-hold what steers a terminal: what is not printable is escaped, in each form.
+Each cell has a form for people and one for programs. Pure. Text of other
+people can contain terminal escape sequences, so characters that are not
+printable are escaped in each form.
 """
 
 import collections.abc
@@ -44,14 +45,14 @@ _OF_SHELL = re.compile(r'[\\$`]')
 
 
 class Flat(columns.FormattableColumn):
-    """A cell for a format of text and numbers: parts are a line of text."""
+    """A cell for formats without structure: lists and maps become one line."""
 
     def human_readable(self) -> str:
-        """That of the cell."""
+        """Return the text of the wrapped cell."""
         return self._value.human_readable()
 
     def machine_readable(self) -> object:
-        """That of the cell, or a line of its form for people."""
+        """Return the value of the wrapped cell, or its text in one line."""
         found = self._value.machine_readable()
         if isinstance(found, dict | list):
             lines = self._value.human_readable().replace(_CONTINUED, ' ')
@@ -64,7 +65,7 @@ def _flat(cell: object) -> object:
 
 
 def inert(text: str) -> str:
-    """A text that no spreadsheet computes; numbers are as they were.
+    """Return a text that no spreadsheet computes; numbers stay as they are.
 
     >>> inert('=1+1'), inert('-48.5'), inert('-')
     ("'=1+1", '-48.5', '-')
@@ -100,12 +101,11 @@ _OF_FORMAT = {'csv': _in_csv, 'shell': _in_shell, 'value': _flat}
 
 
 def of_format(row: Row, name: str) -> Row:
-    """The row as a format of cliff can show it.
+    """Return the row as an output format of cliff can show it.
 
-    In CSV no text is a formula; in the assignments of a shell, none is a
-    command.
+    No CSV cell is a formula, and no shell assignment runs a command.
 
-    :param name: the name of the format, such as `csv`.
+    :param name: name of the format, such as `csv`.
     """
     return tuple(map(_OF_FORMAT.get(name, lambda cell: cell), row))
 
@@ -113,11 +113,11 @@ def of_format(row: Row, name: str) -> Row:
 class Fields(columns.FormattableColumn):
     """Fields of an object: one per line for people, a map for programs.
 
-    What is not printable is escaped, in each format.
+    Characters that are not printable are escaped in each format.
     """
 
     def human_readable(self) -> str:
-        """`field: value` lines; a dash when there are none."""
+        """Return `field: value` lines; a dash without fields."""
         lines = [
             f'{printable(name)}: {printable(value_text(value))}'
             for name, value in self._value.items()
@@ -125,7 +125,7 @@ class Fields(columns.FormattableColumn):
         return '\n'.join(lines) or '-'
 
     def machine_readable(self) -> dict[str, object]:
-        """{field: value}, with values that JSON has."""
+        """Return {field: value} with values of JSON."""
         return {
             printable(name): _plain(value)
             for name, value in self._value.items()
@@ -139,7 +139,7 @@ def _plain(value: object) -> object:
 
 
 def value_text(value: object) -> str:
-    """A value of a resource for people; a dash when there is none."""
+    """Return the value of a resource for people; a dash for none."""
     if value is None:
         return '-'
     if isinstance(value, frozenset):
@@ -148,10 +148,10 @@ def value_text(value: object) -> str:
 
 
 class Size(columns.FormattableColumn):
-    """Bytes: with a unit for people, a number for programs; None unknown."""
+    """A size in bytes: with a unit for people; None if unknown."""
 
     def human_readable(self) -> str:
-        """Such as 1.5 GiB."""
+        """Return a size such as 1.5 GiB."""
         return (
             'unknown' if self._value is None else units.size_text(self._value)
         )
@@ -162,9 +162,9 @@ class Size(columns.FormattableColumn):
 
 
 def wrapped(line: str) -> list[str]:
-    """Lines of at most PARAGRAPH_CHARS; the first is not indented.
+    """Return lines of at most PARAGRAPH_CHARS, all but the first indented.
 
-    They are broken between words where that can be.
+    Only words longer than a line are broken.
     """
     return textwrap.wrap(line, PARAGRAPH_CHARS, subsequent_indent=_INDENT)
 
@@ -173,7 +173,7 @@ class Words(columns.FormattableColumn):
     """Texts: separated by commas for people, a list for programs."""
 
     def human_readable(self) -> str:
-        """The texts in one line; a dash when there are none."""
+        """Return the texts in one line; a dash without texts."""
         return ', '.join(map(printable, self._value)) or '-'
 
     def machine_readable(self) -> list[str]:
@@ -182,10 +182,10 @@ class Words(columns.FormattableColumn):
 
 
 class Paragraph(columns.FormattableColumn):
-    """A text that may be long: lines for people, one text for programs."""
+    """A text that may be long: wrapped for people, whole for programs."""
 
     def human_readable(self) -> str:
-        """The text in lines of at most PARAGRAPH_CHARS."""
+        """Return the text in lines of at most PARAGRAPH_CHARS."""
         return textwrap.fill(self.machine_readable(), PARAGRAPH_CHARS)
 
     def machine_readable(self) -> str:
@@ -206,7 +206,7 @@ class YesNo(columns.FormattableColumn):
 
 
 class Optional(columns.FormattableColumn):
-    """A value that may be absent: a dash for people."""
+    """A value that may be absent, which is a dash for people."""
 
     def human_readable(self) -> str:
         """The value as text."""
@@ -222,15 +222,15 @@ class Optional(columns.FormattableColumn):
 
 
 def rounded(value: float | None) -> float | None:
-    """A number with one digit after the point; None stays None."""
+    """Return a number with one decimal; None stays None."""
     return None if value is None else round(value, 1)
 
 
 class Specs(columns.FormattableColumn):
-    """Extra specs: a line for each for people, a map for programs."""
+    """Extra specs: a line per key for people, a map for programs."""
 
     def human_readable(self) -> str:
-        """`key=value` lines; a dash when there are none."""
+        """Return `key=value` lines; a dash without extra specs."""
         return (
             '\n'.join(
                 f'{printable(key)}={printable(str(value))}'
@@ -248,10 +248,10 @@ class Specs(columns.FormattableColumn):
 
 
 class Pools(columns.FormattableColumn):
-    """Pools that report to Cinder: a line for each, a map for programs."""
+    """Pools that report to Cinder: a line each for people."""
 
     def human_readable(self) -> str:
-        """Name and room of each; a dash when there are none."""
+        """Return name and free space of each pool; a dash without pools."""
         return (
             '\n'.join(
                 f'{printable(one.name)}: '
@@ -265,7 +265,7 @@ class Pools(columns.FormattableColumn):
         )
 
     def machine_readable(self) -> list[dict[str, object]]:
-        """{name, free_gib, total_gib} of each; Cinder writes GiB as gb."""
+        """Return {name, free_gib, total_gib} of each; gb is GiB in Cinder."""
         return [
             {
                 'name': printable(one.name),
@@ -277,10 +277,10 @@ class Pools(columns.FormattableColumn):
 
 
 class Expected(columns.FormattableColumn):
-    """Limits of fio patterns: a line for each pattern, a map for programs."""
+    """Limits of fio patterns: a line per pattern, a map for programs."""
 
     def human_readable(self) -> str:
-        """`pattern: limit=value, ...` lines; a dash when there are none."""
+        """Return `pattern: limit=value, ...` lines; a dash without limits."""
         return (
             '\n'.join(
                 f'{printable(pattern)}: '
@@ -304,11 +304,11 @@ class Expected(columns.FormattableColumn):
 class Prices(columns.FormattableColumn):
     """The prices of a tier: words for people, a map for programs.
 
-    None where the tier has no price.
+    The value is None for a tier without a price.
     """
 
     def human_readable(self) -> str:
-        """Such as 0.08 EUR a GiB, 1.5 EUR for 1,000 IOPS, a month."""
+        """Return the monthly prices for a GiB and for 1,000 IOPS."""
         cost = self._value
         if cost is None:
             return '-'
@@ -319,7 +319,7 @@ class Prices(columns.FormattableColumn):
         return f'{text}, a month'
 
     def machine_readable(self) -> dict[str, str | None] | None:
-        """{key of the tiers file: price}; texts, so that no digit is lost."""
+        """Return {key of the tiers file: price as text, with all digits}."""
         cost = self._value
         if cost is None:
             return None
@@ -332,20 +332,20 @@ class Prices(columns.FormattableColumn):
 
 
 class Lines(columns.FormattableColumn):
-    """Entries, {field: value} each: a line for people, a map for programs.
+    """Entries of {field: value}: a line each for people, maps for programs.
 
-    The value is a list of (line, map).
+    The value of the cell is a list of (line, map).
     """
 
     def human_readable(self) -> str:
-        """A line for each entry, clipped; a dash when there are none."""
+        """Return a line for each entry, clipped; a dash without entries."""
         return (
             '\n'.join(text.clipped(printable(line)) for line, _ in self._value)
             or '-'
         )
 
     def machine_readable(self) -> list[object]:
-        """A map for each entry, or a text."""
+        """Return a map or a text for each entry."""
         return [_printable_all(entry) for _, entry in self._value]
 
 
@@ -353,7 +353,7 @@ class Sentence(columns.FormattableColumn):
     """A text that may be long: clipped for people, whole for programs."""
 
     def human_readable(self) -> str:
-        """Its beginning."""
+        """Return the begin of the text."""
         return text.clipped(printable(self._value))
 
     def machine_readable(self) -> str:
@@ -362,10 +362,10 @@ class Sentence(columns.FormattableColumn):
 
 
 class PresentFields(columns.FormattableColumn):
-    """Fields of a thing without those that it lacks, as lines or a map."""
+    """Fields of an object; those without a value are hidden from people."""
 
     def human_readable(self) -> str:
-        """`field: value` lines, clipped, without those that are not there."""
+        """Return `field: value` lines, clipped, of the fields with a value."""
         return '\n'.join(
             f'{name}: {_text(value)}'
             for name, value in self._value.items()
@@ -373,7 +373,7 @@ class PresentFields(columns.FormattableColumn):
         )
 
     def machine_readable(self) -> dict[str, object]:
-        """{field: value}"""
+        """Return {field: value} of all fields."""
         return {
             name: _printable_all(value) for name, value in self._value.items()
         }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cephx users as the commands that make them. Has no key."""
+"""Cephx users as commands that create them, without keys."""
 
 import collections.abc
 import pathlib
@@ -26,7 +26,7 @@ TARGETS = tuple(_USERS)
 def values(
     catalog: catalogs.Catalog, target: str
 ) -> dict[str, dict[str, object]]:
-    """The users for programs.
+    """Return the users for programs.
 
     :param target: one of `TARGETS`.
     :returns: {cluster: {'entity': name, 'caps': {daemon: text}}}
@@ -42,7 +42,7 @@ def values(
 
 
 def commands(catalog: catalogs.Catalog, target: str) -> str:
-    """The users as lines for a shell.
+    """Return the users as lines for a shell.
 
     :param target: one of `TARGETS`.
     """

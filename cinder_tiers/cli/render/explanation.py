@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An explanation of a placement as the fields of one object.
+"""Explanation of a placement as the fields of one object.
 
-Pure. Names of images, volumes and types, tags and whatever else tenants
-type is hostile text: what is not printable is escaped, in each format. Must
-not know where its arguments came from, nor how cliff prints.
+Pure. Tenants type the names of images, volumes and types, tags and more, so
+characters that are not printable are escaped in each format. Must not know
+where its arguments came from, nor how cliff prints.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from cinder_tiers.domain.placement import decision
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Shown:
-    """An explanation, and what it is the explanation of."""
+    """An explanation and its subject."""
 
     explained: explanation.Explanation
     #: Id of the project of the volume.
@@ -35,7 +35,7 @@ class Shown:
 def explanation_fields(
     shown: Shown,
 ) -> tuple[tuple[str, ...], tuple[object, ...]]:
-    """An explanation as names of fields and their values."""
+    """Return the names of the fields and their values."""
     explained = shown.explained
     fields = {
         'outcome': explained.outcome.value,

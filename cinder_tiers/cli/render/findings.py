@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is wrong with a tiers file, in the formats that CI systems read.
+"""Problems of a tiers file in the formats that CI systems read.
 
-Lines as of a compiler; SARIF 2.1.0 (OASIS, 2020); and the XML of JUnit in the
-part that Jenkins and GitLab read. Each finding has the id of its rule. Pure.
-Texts of a hostile file are escaped in each format. Must not know how a file is
-checked, nor where the text goes.
+The formats are compiler-like lines, SARIF 2.1.0 (OASIS, 2020), and the part of
+JUnit XML that Jenkins and GitLab read. Each finding has the id of its rule.
+Pure. Text of a hostile file is escaped in each format. Must not know how a
+file is checked, nor where the text goes.
 """
 
 import collections.abc
@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r'\{(?=[0-9]+\})')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReportedProblem:
-    """A problem, and whether the file can be applied in spite of it."""
+    """A problem, and whether it is an error or only a warning."""
 
     problem: errors.Problem
     is_error: bool = True
@@ -38,7 +38,7 @@ class ReportedProblem:
 
     @property
     def place(self) -> tuple[str, int]:
-        """File and line; 1 for the file as a whole: readers need a line."""
+        """File and line; line 1 for the whole file, as readers need a line."""
         file, _, line = self.problem.where.rpartition(':')
         if file and line.isdecimal() and line.isascii():
             return file, int(line)
@@ -46,7 +46,7 @@ class ReportedProblem:
 
     @property
     def text(self) -> str:
-        """The value found, the expected one and the remedy, in one line."""
+        """The found value, the expected one and the remedy, in one line."""
         _, found, expected, remedy = render_tiers.problem_row(self.problem)
         return f'{found}; expected {expected}; {remedy}'
 
@@ -55,7 +55,7 @@ Findings = collections.abc.Sequence[ReportedProblem]
 
 
 def lint(findings: Findings) -> str:
-    """A line for each finding: `file:line: error: text [rule-id]`."""
+    """Return a `file:line: error: text [rule-id]` line for each finding."""
     return ''.join(
         f'{_first(cells.printable(one.place[0]))}:{one.place[1]}: '
         f'{one.level}: {one.text} [{one.problem.rule}]\n'
@@ -64,9 +64,9 @@ def lint(findings: Findings) -> str:
 
 
 def _first(path: str) -> str:
-    """The name of a file at the start of a line.
+    """Return a path that can start a line.
 
-    There, GitHub takes `::name::` for an order to its runner.
+    GitHub runs a line that begins with `::name::` as a workflow command.
 
     >>> _first('::stop-commands::x'), _first('a/b')
     ('./::stop-commands::x', 'a/b')
@@ -75,7 +75,7 @@ def _first(path: str) -> str:
 
 
 def sarif(findings: Findings) -> str:
-    """A log of SARIF 2.1.0 with one run, which names all rules."""
+    """Return a SARIF 2.1.0 log with one run, which lists all rules."""
     order = {ident: number for number, ident in enumerate(rules.ALL)}
     log = {
         '$schema': 'https://json.schemastore.org/sarif-2.1.0.json',
@@ -108,9 +108,9 @@ def sarif(findings: Findings) -> str:
 
 
 def _sarif_text(text: str) -> str:
-    """A message of SARIF without links and without placeholders.
+    """Return a SARIF message without links and placeholders.
 
-    In plain text, too, [text](target) is a link, and {0} stands for an
+    Even in plain text, [text](target) is a link, and {0} a placeholder for an
     argument, of which there is none (SARIF 2.1.0, 3.11.5 and 3.11.6).
 
     >>> _sarif_text('a](b) {0} {k: 4}')
@@ -132,13 +132,12 @@ def _location(file: str, line: int) -> dict[str, object]:
 
 
 def junit(findings: Findings, *, file: str) -> str:
-    """A test suite of which each error is a failed test.
+    """Return a test suite in which each error is a failed test.
 
-    A warning is a test that passed, with output. Of a file without errors
-    there is one more that passed, for a suite without tests is taken for one
-    that did not run.
+    A warning is a passed test with output. Without errors there is one more
+    passed test, because a suite without tests looks as if it did not run.
 
-    :param file: that was checked.
+    :param file: path of the checked file.
     """
     problems = [one for one in findings if one.is_error]
     suite = xml.etree.ElementTree.Element(

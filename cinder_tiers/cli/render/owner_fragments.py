@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fragments for other owners, as text in the notation of their files."""
+"""Configuration fragments for other tools, in the syntax of their files."""
 
 import collections.abc
 import textwrap
@@ -32,7 +32,7 @@ TARGETS = tuple(_OWNERS)
 
 
 def values(catalog: catalogs.Catalog, target: str) -> list[dict[str, object]]:
-    """The fragments for programs.
+    """Return the fragments for programs.
 
     :param target: one of `TARGETS`.
     """
@@ -47,7 +47,7 @@ def values(catalog: catalogs.Catalog, target: str) -> list[dict[str, object]]:
 
 
 def text(catalog: catalogs.Catalog, target: str) -> str:
-    """The fragments as text; all but their content is in comments.
+    """Return the fragments as text; all but their content is in comments.
 
     :param target: one of `TARGETS`.
     """

@@ -35,10 +35,10 @@ def plan_row(
     effect: effects.Effect = effects.NONE,
     projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> cells.Row:
-    """An action and its effect under PLAN_COLUMNS.
+    """Return the cells of an action and its effect under PLAN_COLUMNS.
 
-    :param projects: whose names are shown in place of their ids, as a person
-        wants it; a program compares ids.
+    :param projects: {id: name} to show for people; empty for programs, which
+        compare ids.
     """
     return (
         Verb((action.verb, action.refusal is not None)),
@@ -54,9 +54,9 @@ def refusal_row(
     action: actions.Action,
     names: collections.abc.Mapping[str, str | None] = plan_fields.NO_NAMES,
 ) -> cells.Row:
-    """An action under REFUSAL_COLUMNS.
+    """Return the cells of an action under REFUSAL_COLUMNS.
 
-    :param names: {id of a project: its name; None: it is not known}.
+    :param names: {id of a project: its name; None if unknown}.
     """
     refusal = action.refusal
     return (
@@ -83,17 +83,17 @@ class Verb(columns.FormattableColumn):
     """
 
     def human_readable(self) -> str:
-        """Such as `refused: update`."""
+        """Return the verb, such as `refused: update`."""
         verb, is_refused = self._value
         return f'refused: {verb}' if is_refused else verb
 
     def machine_readable(self) -> str:
-        """`create`, `update` or `delete`."""
+        """Return `create`, `update` or `delete`."""
         return self._value[0]
 
 
 def result_row(result: actions.Result) -> cells.Row:
-    """A result under RESULT_COLUMNS."""
+    """Return the cells of a result under RESULT_COLUMNS."""
     outcome = result.outcome.value
     if result.reason:
         outcome = f'{outcome}: {result.reason}'
@@ -108,7 +108,7 @@ def result_row(result: actions.Result) -> cells.Row:
 
 
 def result_note(result: actions.Result) -> str:
-    """Notes on an action that was carried out; may be empty."""
+    """Return notes on a completed action; '' for none."""
     if result.outcome is not actions.Outcome.DONE:
         return ''
     return plan_fields.result_note(result.action)
@@ -118,7 +118,7 @@ def _before_after(
     action: actions.Action,
     projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> tuple[cells.Fields, cells.Fields]:
-    """Only what differs; what is set when there is one side."""
+    """Return the fields that differ; without a before or after, those set."""
     if action.before and action.after:
         changed = difference.differences(action.before, action.after)
         sides = (

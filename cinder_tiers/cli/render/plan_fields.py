@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The values that an action creates, changes or deletes, field by field.
+"""Values that an action creates, changes or deletes, field by field.
 
-All of them, in the words of the tiers file's reader: a field has the name that
-`--allow` takes, but who may use a volume type is one field, `access`. What is
-absent shares a line at the end. Pure. Must not know how lines are laid out.
+A field has the name that `--allow` takes; only access to a volume type is one
+field, `access`. Fields without a value share the last line. Pure. Must not
+know how lines are laid out.
 """
 
 import collections.abc
@@ -38,7 +38,7 @@ _ID = re.compile('[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Line:
-    """A field of an object; texts that are not printable are escaped."""
+    """A field of an object; characters that are not printable are escaped."""
 
     name: str
     #: As it is; None when there is nothing to compare with.
@@ -47,7 +47,7 @@ class Line:
     after: str
 
     def __str__(self) -> str:
-        """In one line, such as `size: 2 -> 3`."""
+        """Return one line, such as `size: 2 -> 3`."""
         before = '' if self.before is None else f'{self.before} -> '
         return f'{self.name}: {before}{self.after}'
 
@@ -55,9 +55,12 @@ class Line:
 def project_labels(
     names: collections.abc.Mapping[str, str | None], catalog: catalogs.Catalog
 ) -> dict[str, str]:
-    """{id of a project: its name}, with the id where the file has no name.
+    """Return {id of a project: its label}.
 
-    :param names: {id: name; None when there is no such project}.
+    The label is the name; the id follows if the name is not in the tiers file
+    or not unique.
+
+    :param names: {id: name; None if there is no such project}.
     """
     of_file = frozenset(catalog.projects)
     known = list(names.values())
@@ -71,7 +74,7 @@ def project_labels(
 
 
 def named(text: str, projects: Projects) -> str:
-    """A text with the names of projects in place of their ids.
+    """Return a text with the names of projects in place of their ids.
 
     >>> named('taken from ' + 'a' * 32, {'a' * 32: 'alpha'})
     'taken from alpha'
@@ -82,9 +85,9 @@ def named(text: str, projects: Projects) -> str:
 def of_action(
     action: actions.Action, projects: Projects = NO_NAMES
 ) -> tuple[Line, ...]:
-    """Values that an action creates, changes or deletes.
+    """Return the values that an action creates, changes or deletes.
 
-    :param projects: those of which names are known.
+    :param projects: {id: name} of known projects.
     """
     lines = (
         _changes(action, projects)
@@ -104,16 +107,16 @@ def of_action(
 def remarks(
     action: actions.Action, title: str, projects: Projects = NO_NAMES
 ) -> tuple[str, ...]:
-    """The reason of an action, and its notes.
+    """Return the reason of an action and its notes.
 
-    :param title: title of the group of the action: not repeated.
+    :param title: title of the action's group; an equal reason is left out.
     """
     why = () if action.why == title else (action.why,)
     return tuple(named(one, projects) for one in (*why, *action.notes))
 
 
 def result_note(action: actions.Action) -> str:
-    """Notes for after an action was carried out; may be empty."""
+    """Return a note on a completed action; '' for none."""
     retired = _retired_name(action)
     if not retired:
         return ''
@@ -123,7 +126,7 @@ def result_note(action: actions.Action) -> str:
 
 
 def _retired_name(action: actions.Action) -> str:
-    """The name of a volume type whose place another takes; empty: none."""
+    """Return the new name of a retired volume type; '' if none is retired."""
     before, after = action.before, action.after
     if (
         isinstance(after, cinder_state.SuccessorType)
@@ -194,7 +197,7 @@ def _access(of: cinder_state.VolumeType, projects: Projects) -> str:
 def _set_change(
     before: frozenset[str], after: frozenset[str], projects: Projects
 ) -> str:
-    """Only what joins and what leaves of a set with many members."""
+    """Return the added and removed members of a set."""
     kept = len(before & after)
     parts = [
         f'{sign} {_listed(members, projects)}'
@@ -216,7 +219,7 @@ def _listed(members: collections.abc.Iterable[str], projects: Projects) -> str:
 def _whole(
     action: actions.Action, projects: Projects
 ) -> collections.abc.Iterator[Line]:
-    """All fields of an object that is created or deleted."""
+    """Yield all fields of an object that is created or deleted."""
     resource = action.after or action.before
     if resource is None:
         return
@@ -257,7 +260,7 @@ def _whole(
 
 
 def _beside(action: actions.Action) -> collections.abc.Iterator[Line]:
-    """Other objects that change with this one."""
+    """Yield lines about other objects that change with this one."""
     if retired := _retired_name(action):
         yield Line(name='retired as', after=retired)
     if isinstance(action.after, cinder_state.QosSpec):
@@ -272,7 +275,7 @@ def _text(
     value: object,
     projects: Projects,
 ) -> str:
-    """A value for people; a text that could be taken for another is quoted."""
+    """Return a value for people; an ambiguous text is quoted."""
     if value is None or value == frozenset() or value == '':
         return _NOT_SET
     if isinstance(value, bool):

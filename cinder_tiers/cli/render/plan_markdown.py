@@ -2,11 +2,11 @@
 
 """A plan as the comment of a merge request, in Markdown.
 
-GitHub, GitLab and Gitea read it: tables, and some HTML. Names come from
-others. Each is in `<code>`, in which forges neither look for users to notify
-nor for issues to link to; and each character that Markdown, HTML or a forge
-could take for more than a letter is a numeric reference. What was cut is
-counted. Pure. Must not know where the text goes.
+GitHub, GitLab and Gitea render it: tables and some HTML. Names come from other
+people, so each is in `<code>`, where forges look neither for users to notify
+nor for issues to link; and each character with a meaning in Markdown, HTML or
+a forge is a numeric reference. Omitted parts are counted. Pure. Must not know
+where the text goes.
 """
 
 import collections.abc
@@ -41,11 +41,11 @@ def text(
     caveats: collections.abc.Iterable[str] = (),
     projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> str:
-    """The comment: what it comes to, what is refused, and each change.
+    """Return the comment: summary, refused changes, and all changes.
 
-    :param found: the effect of each action.
-    :param caveats: what is to be said beside the changes.
-    :param projects: those of which names are known.
+    :param found: effect of each action.
+    :param caveats: warnings to show with the changes.
+    :param projects: {id: name} of known projects.
     :returns: ASCII, at most MAX_CHARS.
     """
     said = ''.join(f'\n- **caveat:** {code(one)}\n' for one in caveats)
@@ -81,7 +81,7 @@ def text(
 
 
 def code(of_others: str) -> str:
-    """A text of others, which means nothing to Markdown, HTML or a forge.
+    """Return text that means nothing to Markdown, HTML or a forge.
 
     >>> code('@all <b>')
     '<code>&#64;all &#60;b&#62;</code>'
@@ -124,7 +124,7 @@ def _changes(
     found: collections.abc.Mapping[actions.Key, effects.Effect],
     projects: plan_fields.Projects,
 ) -> collections.abc.Iterator[str]:
-    """A row for each action; the first of a table has its head."""
+    """Yield a row for each action; the first of a table has its head."""
     for title, group in plan_text.groups(plan, catalog).items():
         head = f'\n#### {code(title)}\n\n{_COLUMNS}'
         for action in group:
@@ -166,7 +166,7 @@ def _row(
 
 
 def _fields(lines: collections.abc.Sequence[plan_fields.Line]) -> str:
-    """The cell with all values; what does not fit is counted."""
+    """Return the cell with all values; those that do not fit are counted."""
     shown: list[str] = []
     left = _CELL_CHARS
     for one in lines:

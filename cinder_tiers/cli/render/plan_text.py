@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A plan as text for people: what changes, by tier, and a last line.
+"""A plan as text for people: the changes of each tier, and a summary.
 
-Below each action are all values that it creates, changes or deletes, a line
-for each field, and what a person decides by: the data that it moves, why it is
-refused, and how to allow it. Nothing is cut. Pure. Must not know how wide a
-terminal is, nor where the text goes.
+Below each action is a line for each value that it creates, changes or deletes,
+then the data that it moves, why it is refused, and how to allow it. Nothing is
+cut. Pure. Must not know how wide a terminal is, nor where the text goes.
 """
 
 import collections.abc
@@ -41,14 +40,13 @@ def lines(
     width: int,
     projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> collections.abc.Iterator[str]:
-    """A plan, grouped by tier, and what it comes to.
+    """Yield the actions of a plan, grouped by tier, and the summary.
 
-    :param plan: plan of the catalog; nothing is shown of an empty one.
-    :param found: the effect of each action.
+    :param plan: plan of the catalog; an empty one yields nothing.
+    :param found: effect of each action.
     :param width: columns of the terminal.
-    :param projects: those of which names are known.
-    :returns: lines of at most so many columns, but for single words that are
-        longer, such as names.
+    :param projects: {id: name} of known projects.
+    :returns: lines of at most that width, except for longer single words.
     """
     width = max(width, LEAST_WIDTH)
     for title, group in groups(plan, catalog).items():
@@ -74,9 +72,9 @@ def action_lines(
     width: int,
     projects: plan_fields.Projects,
 ) -> collections.abc.Iterator[str]:
-    """One action: a line, its fields, and what a person decides by.
+    """Yield an action: its name, its fields, its effect and its refusal.
 
-    :param effect: of the action.
+    :param effect: effect of the action.
     :param width: columns of the terminal.
     """
     yield cells.printable(f'  {MARKS[action.verb]} {action.key}')
@@ -108,7 +106,7 @@ def field_lines(
     *,
     indent: str = _INDENT,
 ) -> collections.abc.Iterator[str]:
-    """Names and values in two columns; a value has as many lines as it needs.
+    """Yield names and values in two columns; long values are wrapped.
 
     :param width: columns of the terminal.
     """
@@ -139,10 +137,10 @@ def field_lines(
 def wrapped(
     text: str, width: int, *, indent: str
 ) -> collections.abc.Iterator[str]:
-    """A sentence, of which nothing is cut: a command is copied from it.
+    """Yield the lines of a sentence; nothing is cut, for people copy commands.
 
     :param width: columns of the terminal.
-    :param indent: blanks before its first line; the others have two more.
+    :param indent: blanks before the first line; the others have two more.
     """
     return _folded(cells.printable(text), width, indent, f'{indent}  ')
 
@@ -161,7 +159,7 @@ def _folded(
 
 
 def summary(plan: plans.Plan, found: _Effects) -> str:
-    """The last line: how much is done, moved and refused.
+    """Return the last line: the numbers of changes, and the data that moves.
 
     >>> summary(plans.Plan(actions=()), {})
     'Plan: 0 to create, 0 to update, 0 to delete; no data moves.'
@@ -190,7 +188,8 @@ def summary(plan: plans.Plan, found: _Effects) -> str:
 def groups(
     plan: plans.Plan, catalog: catalogs.Catalog
 ) -> dict[str, list[actions.Action]]:
-    """{title: actions}, tiers in the order of the file, then the rest."""
+    """Return {title: actions}: tiers in the order of the file, then the rest.
+    """
     order = {tier.name: place for place, tier in enumerate(catalog.tiers)}
     placed = [
         (registry.tiers_affected(catalog, action), action)

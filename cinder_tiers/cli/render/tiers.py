@@ -2,9 +2,9 @@
 
 """Tiers, and problems of a tiers file, as rows of a table.
 
-Pure. Other people's text, such as a file's, may hold what steers a terminal:
-what is not printable is escaped, in each format. Must not know where its
-arguments came from, nor how cliff prints.
+Pure. Text of other people, such as a file's, can contain terminal escape
+sequences, so characters that are not printable are escaped in each format.
+Must not know where its arguments came from, nor how cliff prints.
 """
 
 import collections.abc
@@ -36,7 +36,7 @@ _SHOWN_CHARS = 500
 
 
 def problem_row(problem: errors.Problem) -> cells.Row:
-    """A problem under PROBLEM_COLUMNS; long texts are cut."""
+    """Return a problem under PROBLEM_COLUMNS; long texts are cut."""
     return tuple(
         cells.printable(
             text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + '...'
@@ -51,7 +51,7 @@ def problem_row(problem: errors.Problem) -> cells.Row:
 
 
 def tier_row(tier: listed_tiers.ListedTier) -> cells.Row:
-    """A tier under TIER_COLUMNS and LONG_TIER_COLUMNS."""
+    """Return a tier under TIER_COLUMNS and LONG_TIER_COLUMNS."""
     return (
         cells.printable(tier.name),
         cells.Words(tier.tags),
@@ -67,7 +67,7 @@ def tier_row(tier: listed_tiers.ListedTier) -> cells.Row:
 
 
 def offered_row(offer: listed_tiers.OfferedType) -> cells.Row:
-    """A volume type under OFFERED_COLUMNS and LONG_OFFERED_COLUMNS."""
+    """Return a volume type under OFFERED_COLUMNS and LONG_OFFERED_COLUMNS."""
     return (
         cells.printable(offer.name),
         cells.Paragraph(offer.card.purpose),
@@ -80,7 +80,7 @@ def offered_row(offer: listed_tiers.OfferedType) -> cells.Row:
 def offered_fields(
     offer: listed_tiers.OfferedType,
 ) -> tuple[tuple[str, ...], cells.Row]:
-    """A volume type as names of fields and their values."""
+    """Return the names of the fields of a volume type, and their values."""
     fields = {
         'name': cells.printable(offer.name),
         'description': cells.printable(offer.card.purpose),
@@ -100,12 +100,12 @@ def tier_fields(
     ),
     pools: tuple[backends.Backend, ...] | None,
 ) -> tuple[tuple[str, ...], cells.Row]:
-    """A tier as names of fields and their values.
+    """Return the names of the fields of a tier, and their values.
 
-    :param read_from: the tiers file, or the service.
-    :param projects: {id: name, None for one that does not exist}, as far as
-        Keystone gave them.
-    :param pools: those that serve an applied tier; None when not known.
+    :param read_from: path of the tiers file, or name of the service.
+    :param projects: {id: name; None if it does not exist}, as far as Keystone
+        lists them.
+    :param pools: pools of an applied tier; None if unknown.
     """
     fields = {
         'name': cells.printable(tier.name),

@@ -2,7 +2,7 @@
 
 """Tiers that no backend serves, as lines for people.
 
-Of a new cloud it is all of them, for one reason: such are one line. Pure.
+In a new cloud, no tier has a backend, for one reason; they share a line. Pure.
 """
 
 import collections.abc
@@ -18,10 +18,10 @@ _SHOWN_LINES = 5
 def lines(
     found: collections.abc.Iterable[unserved.Unserved],
 ) -> list[str]:
-    """A line for all tiers of which the same is to be said, and to be done.
+    """Return a line for all tiers with the same effect and remedy.
 
     :param found: tiers without a backend, in the order of the file.
-    :returns: a few lines, whatever was found.
+    :returns: at most a few lines.
     """
     together: dict[tuple[str, str], list[unserved.Unserved]] = {}
     for one in found:

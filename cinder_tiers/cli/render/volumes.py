@@ -27,7 +27,7 @@ _Names = collections.abc.Mapping[str, str]
 def volume_row(
     listed: audit_volumes.ListedVolume, projects: _Names
 ) -> cells.Row:
-    """A volume under VOLUME_COLUMNS.
+    """Return a volume under VOLUME_COLUMNS.
 
     :param projects: {id: name}
     """
@@ -62,7 +62,7 @@ def sum_rows(
     listed: collections.abc.Iterable[audit_volumes.ListedVolume],
     projects: _Names,
 ) -> list[cells.Row]:
-    """Volumes of each tier and project, under SUM_COLUMNS.
+    """Return the volumes of each tier and project, under SUM_COLUMNS.
 
     :param projects: {id: name}
     """
