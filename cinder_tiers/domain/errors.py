@@ -2,8 +2,9 @@
 
 """Errors that a user can act on.
 
-Every expected failure of the product is one of these, so that a door or a
-command can distinguish it from a bug. Must not know how errors are shown.
+Every expected failure of the product is one of these, so that API middleware,
+filter and commands can distinguish it from a bug. Must not know how errors are
+shown.
 """
 
 import collections.abc
@@ -19,7 +20,7 @@ MOST_PROBLEMS = 1000
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One thing that is wrong, and the way out of it."""
+    """A problem of an input, and its remedy."""
 
     #: `file:line` or the name of an object.
     where: str
@@ -39,12 +40,14 @@ class Problem:
 
 
 class LinesError(Exception):
-    r"""An error of lines, which other people's text cannot end or begin.
+    r"""An error whose text is a number of lines.
+
+    Text of other people cannot end or begin a line.
 
     >>> str(LinesError('tier a\n::error::b', 'Try again.'))
     'tier a\\n\\x3a:error::b\nTry again.'
 
-    :param lines: what is not printable in a line is escaped.
+    :param lines: lines; characters that are not printable are escaped.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -55,20 +58,20 @@ class LinesError(Exception):
 
 
 def lines_of(error: Exception) -> tuple[str, ...]:
-    """The text of an error, each line of it apart."""
+    """Return the lines of the text of an error."""
     return error.args if isinstance(error, LinesError) else (str(error),)
 
 
 class TiersError(LinesError):
-    """An expected failure; its text is fit for the user as it is."""
+    """An expected failure with a text for the user."""
 
 
 class ProblemsFound(TiersError):
-    """Input is wrong; nothing has been changed.
+    """An input is wrong; nothing was changed.
 
-    :param problems: all that were found, at least one. Of more than
-        `MOST_PROBLEMS` the first are kept, and one more problem says so, with
-        the place of the first that is not listed.
+    :param problems: all problems found, at least one. Only the first
+        `MOST_PROBLEMS` are kept; one more problem reports the rest, with the
+        place of the first of them.
     """
 
     def __init__(self, problems: collections.abc.Iterable[Problem]) -> None:
@@ -91,15 +94,15 @@ class WrongArguments(TiersError):
 
 
 class Unreachable(TiersError):
-    """A service could not be asked: absent, slow, or it refused us."""
+    """A service is absent, did not answer in time, or refused the request."""
 
 
 class NotVisible(Unreachable):
-    """A service answered: there is no such thing, or not for this user."""
+    """A service answered that something does not exist or is hidden."""
 
 
 class ActionFailed(TiersError):
-    """A write was not done, or was not found to be in effect."""
+    """A write was not done, or is not in effect."""
 
 
 class Refused(ActionFailed):
@@ -107,11 +110,11 @@ class Refused(ActionFailed):
 
 
 class NotAsBefore(ActionFailed):
-    """Raised when a sweep leaves values changed, at least in part."""
+    """A sweep could not restore all values."""
 
 
 def with_more(error: Exception, *more: str) -> TiersError:
-    """An error with more lines, and with the same exit status.
+    """Return an error with more lines and the same exit status.
 
     >>> with_more(Unreachable('Ceph did not answer'), 'Try again.')
     Unreachable('Ceph did not answer', 'Try again.')

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ids of objects of OpenStack: no other text becomes part of a URL. Pure.
+"""Ids of OpenStack objects, the only text that may become part of a URL.
 
-Cinder and Nova give each object a UUID; Glance takes no other id of an image
-(glance/api/v2/images.py, 30.0.0); Keystone gives a project a UUID without
-hyphens. A text that a tenant or a cloud wrote may be a path instead.
+Pure. Cinder and Nova give each object a UUID; Glance takes no other id of an
+image (glance/api/v2/images.py, 30.0.0); Keystone gives a project a UUID
+without hyphens. Any other text from a tenant or a cluster may be a path.
 """
 
 import re
@@ -16,7 +16,7 @@ _UUID = re.compile(
 
 
 def is_id(value: object) -> bool:
-    """Whether a value is an id, and nothing else.
+    """Return whether a value is an id.
 
     >>> is_id('c0ffee00-0000-4000-8000-000000000000')
     True
@@ -27,7 +27,7 @@ def is_id(value: object) -> bool:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two ids are of one object; databases ignore their case."""
+    """Return whether two ids are equal; databases ignore their case."""
     return (
         is_id(one)
         and isinstance(other, str)

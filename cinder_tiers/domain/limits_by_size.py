@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of a volume that are made from its size.
+"""Limits of a volume that depend on its size.
 
-The keys and the rule are those that Cinder has for the consumer front-end
+The keys and the rule are those of Cinder for the consumer front-end
 (cinder/volume/manager.py, _parse_connection_options, the same in 26 to 29).
-The driver, the audit and the repair make limits of RBD images by them. Pure.
+Driver, audit and repair compute the limits of RBD images by them. Pure.
 """
 
 import collections.abc
@@ -29,14 +29,14 @@ _DIGITS = re.compile('[0-9]{1,1000}')
 
 
 def are_in(specs: collections.abc.Iterable[str]) -> bool:
-    """Whether a QoS spec with these keys has a limit for each GiB."""
+    """Return whether a QoS spec with these keys has a limit for each GiB."""
     return any(key.endswith(OF_GIB) and key in KEYS for key in specs)
 
 
 def of_size(
     specs: collections.abc.Mapping[str, str], size_gib: int
 ) -> dict[str, str]:
-    """The limits of a volume of a size.
+    """Return the limits of a volume of a given size.
 
     >>> of_size({'total_iops_sec_per_gb': '3'}, 100)
     {'total_iops_sec': '300'}
@@ -45,11 +45,11 @@ def of_size(
     {'write_iops_sec': '50', 'read_iops_sec': '200'}
 
     :param specs: {key: value} of a QoS spec.
-    :param size_gib: size of the volume, from 0.
-    :returns: the same with a plain limit in place of each for each GiB, which
-        takes the place of one that is there, and with it of the least and the
-        most. A minimum without it is left as it is, and limits nothing.
-    :raises ValueError: one of them is no integer; says which.
+    :param size_gib: size of the volume in GiB, from 0.
+    :returns: the specs, in which a plain limit replaces each limit for each
+        GiB, any plain limit of the same name, its minimum and its maximum. A
+        minimum without a limit for each GiB stays, and has no effect.
+    :raises ValueError: a value is not an integer; the text names its key.
     """
     found = dict(specs)
     for limit in LIMITS:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frozen dataclasses as plain values, and back, and their JSON schema.
+"""Conversion of frozen dataclasses to plain values and back; their schema.
 
-The type hints say all three, so that none of them can drift from the others.
-What may be in a record: int, float, str, bool, unions of these, enums of text,
-records, ``tuple[X, ...]``, tuples of fixed length, ``frozenset[str]``,
-``Mapping[str, X]``, any of these or None, and ``Any``, which is not checked.
-Back from plain values, everything is checked, and what is wrong is reported at
-once, by its place, as far as it can be read.
+Type hints define all three, so none can drift from the others. A record may
+have int, float, str, bool, unions of these, enums of text, records, ``tuple[X,
+...]``, tuples of fixed length, ``frozenset[str]``, ``Mapping[str, X]``, any of
+these or None, and ``Any``, which is not checked. On the way back, everything
+is checked, and all problems that can be found are reported at once, with their
+places.
 
 This module must not know what is recorded.
 """
@@ -45,11 +45,11 @@ _OMITTED = 'omitted'
 
 
 class RecordError(errors.LinesError, ValueError):
-    """Values that are not of a record; a line for each thing wrong."""
+    """Values that do not form a record; one line per problem."""
 
 
 def plain(value: object) -> object:
-    """A record as dictionaries, lists, text, numbers, True, False, None."""
+    """Return a record as dictionaries, lists and JSON scalars."""
     if dataclasses.is_dataclass(value):
         return {
             field.name: plain(found)
@@ -67,18 +67,18 @@ def plain(value: object) -> object:
 
 
 def omitted(default: object = None) -> Any:
-    """A field of a dataclass that is not written while it has its default.
+    """Return a field of a dataclass that is omitted while it has its default.
 
-    Nor need it be in what is read: that may be of before there was the field.
+    It may also be missing in input, which may be older than the field.
 
-    :param default: that means the same as no such field
+    :param default: value with the meaning of a missing field
     """
     return dataclasses.field(default=default, metadata={_OMITTED: True})
 
 
 @functools.cache
 def _optional(hint: object) -> tuple[object, bool]:
-    """(the hint without None, whether None is allowed)."""
+    """Return (the hint without None, whether None is allowed)."""
     if isinstance(hint, types.UnionType) or (
         typing.get_origin(hint) is typing.Union
     ):
@@ -91,9 +91,9 @@ def _optional(hint: object) -> tuple[object, bool]:
 
 
 def _are_plain_numbers(hint: object, values: Sequence[Any]) -> bool:
-    """Whether a list is what it should be, of numbers, in one go.
+    """Return whether all values are finite numbers of a type, in one pass.
 
-    One by one, the series of a large run take most of the time of reading it.
+    Checking each value takes most of the time of reading a large series.
     """
     kinds = _NUMBERS.get(hint)
     found = set(map(type, values))
@@ -114,7 +114,7 @@ def _are_plain_numbers(hint: object, values: Sequence[Any]) -> bool:
 
 
 def _are_plain_rows(hint: object, values: list[Any]) -> bool:
-    """Whether a list is of tuples of plain numbers, in one go: of bins."""
+    """Return whether a list holds tuples of plain numbers, such as bins."""
     kinds = typing.get_args(hint) if typing.get_origin(hint) is tuple else ()
     return (
         bool(values)
@@ -137,7 +137,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 class _Reader:
-    """Plain values on their way back; collects what is wrong.
+    """Converts plain values to records and collects the problems.
 
     :param has_defaults: whether a field with a default may be missing
     """
@@ -282,15 +282,15 @@ class _Reader:
 
 
 def read(kind: type[_T], value: object, *, has_defaults: bool = False) -> _T:
-    """Make a record of plain values.
+    """Return the record that plain values describe.
 
-    :param kind: a dataclass of what may be in a record
-    :param value: what ``plain`` gave, or what only looks like it; records in
-        it that were read before are taken as they are
+    :param kind: dataclass of the record
+    :param value: output of ``plain``, or any other input; records in it that
+        were read before are taken as they are
     :param has_defaults: whether a field with a default may be missing, as in
-        what people write
-    :raises RecordError: it is none; a line for everything that is wrong, of
-        which the last may say how much more there is
+        files that people write
+    :raises RecordError: the values do not form a record; one line per problem,
+        and the number of further ones.
     """
     reader = _Reader(has_defaults=has_defaults)
     found = reader.record(kind, value, '')
@@ -305,9 +305,9 @@ def read(kind: type[_T], value: object, *, has_defaults: bool = False) -> _T:
 def dumps(
     value: object, /, *, indent: int | None = None, **heading: object
 ) -> str:
-    """The text of a JSON file of a record.
+    """Return the text of a JSON file of a record.
 
-    :param heading: what stands before its fields, such as version=1
+    :param heading: fields before those of the record, such as version=1
     :raises TypeError: the value is not a dataclass
     :raises ValueError: a number is not finite
     """
@@ -324,15 +324,17 @@ def dumps(
 
 
 def _refuse_constant(name: str) -> None:
-    """NaN and Infinity are no JSON, though Python reads them."""
+    """Reject NaN and Infinity, which Python reads though JSON lacks them."""
     raise ValueError(f'found {name}, which JSON does not have')
 
 
 def parsed(text: str | bytes, /, **hooks: Any) -> Any:
-    """The plain values of a JSON text, whoever wrote it; NaN is taken.
+    """Return the plain values of a JSON text from any source.
 
-    :param hooks: as of json.loads
-    :raises ValueError: it is not JSON
+    NaN and Infinity are accepted unless a hook rejects them.
+
+    :param hooks: hooks of json.loads
+    :raises ValueError: the text is not JSON, or nested too deeply
     """
     try:
         return json.loads(text, **hooks)
@@ -341,11 +343,12 @@ def parsed(text: str | bytes, /, **hooks: Any) -> Any:
 
 
 def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
-    """The record of a text that ``dumps`` wrote, or that only looks like it.
+    """Return the record of a JSON text from any source.
 
-    :param kind: a dataclass of what may be in a record
-    :param heading: what must stand beside its fields
-    :raises RecordError: it is none; a line for everything that is wrong
+    :param kind: dataclass of the record
+    :param heading: fields that must be there in addition to the record's
+    :raises RecordError: the text does not describe the record; one line per
+        problem
     """
     try:
         value = parsed(text, parse_constant=_refuse_constant)
@@ -438,7 +441,7 @@ def schema(kind: type) -> dict[str, Any]:
 
     Descriptions are the comments above its fields (``#:``).
 
-    :param kind: a dataclass of what may be in a record
+    :param kind: dataclass of the record
     """
     found: dict[str, dict] = {}
     top = _object(kind, found)

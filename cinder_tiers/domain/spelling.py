@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""Words of messages about names that are wrong. Pure.
+"""Words of messages about wrong names.
 
-A file may have thousands of names, so that what is shown and compared has an
-end.
+A file may have thousands of names, so the numbers of names that are shown and
+compared are limited. Pure.
 """
 
 import collections.abc
@@ -22,7 +22,7 @@ _LONGER = 4
 
 
 def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
-    """`did you mean 'x'? ` for a word near to a known one, else ''."""
+    """Return `did you mean 'x'? ` for a word near to a known one, else ''."""
     words = list(itertools.islice(known, _COMPARED_WORDS))
     # Nor has a word of megabytes to be compared, which is near to none.
     if len(word) > _LONGER * max(map(len, words), default=0):
@@ -34,15 +34,15 @@ def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
 
 
 def _cutoff(length: int) -> float:
-    """How near a word of a length must be, 0 to 1.
+    """Return how similar a word of a length must be, from 0 to 1.
 
-    Half of the letters of `sas` are in `ssd`, which is another thing.
+    Half of the letters of `sas` are in `ssd`, which means something else.
     """
     return _NEAR if length > _SHORT else _VERY_NEAR
 
 
 def listed(names: collections.abc.Iterable[str]) -> str:
-    """Names in their order, separated by commas.
+    """Return names, sorted and separated by commas.
 
     >>> listed(['b', 'a'])
     'a, b'
@@ -57,7 +57,7 @@ def listed(names: collections.abc.Iterable[str]) -> str:
 
 
 def osds(osd_ids: collections.abc.Iterable[int]) -> str:
-    """OSDs by their names, in the order of their ids.
+    """Return the names of OSDs, in the order of their ids.
 
     >>> osds([10, 9])
     'osd.9, osd.10'

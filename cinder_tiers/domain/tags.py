@@ -42,7 +42,7 @@ def normalize_tag(text: str) -> str:
 
 
 def parse_tags(text: str) -> frozenset[str]:
-    """Tags of an extra spec value.
+    """Return the tags of an extra spec value.
 
     :param text: comma separated tags, as in `tiers:tags`.
     :returns: normal forms, without empty ones; empty for ''.
@@ -55,7 +55,7 @@ def parse_tags(text: str) -> frozenset[str]:
 
 
 def format_tags(tags: frozenset[str]) -> str:
-    """The extra spec value of some tags, in one fixed order.
+    """Return the extra spec value of tags, in a fixed order.
 
     :param tags: tags without a comma.
     :returns: normal forms, sorted and joined; '' for no tags.
@@ -67,16 +67,16 @@ def format_tags(tags: frozenset[str]) -> str:
 
 
 def meant_by(tag: str, known: collections.abc.Iterable[str]) -> str | None:
-    """The tag of a tier that is meant by one that selects none.
+    """Return the tag of a tier that a misspelled tag probably means.
 
-    A wrong hint is worse than none. So there is one only for what is the same
-    but for hyphens, dots, blanks and the like, or for one typing error: a
-    letter that is wrong, missing or too much, or two in each other's place,
-    which are about 80 % of all (Damerau, A technique for computer detection
-    and correction of spelling errors, CACM 7(3), 1964). These are no typing
-    errors: another digit (`ssd1`, `ssd2`), another first letter (`cold`,
-    `gold`), one letter in a short tag (`web`, `wet`), and a letter at the end
-    (`archived`), but for an s and a letter that is twice there.
+    A wrong hint is worse than none. So there is a hint only for a tag that
+    differs in hyphens, dots, blanks and the like, or by one typing error: a
+    letter that is wrong, missing or extra, or two letters swapped, which are
+    about 80 % of all errors (Damerau, A technique for computer detection and
+    correction of spelling errors, CACM 7(3), 1964). These do not count as
+    typing errors: another digit (`ssd1`, `ssd2`), another first letter
+    (`cold`, `gold`), one letter in a short tag (`web`, `wet`), and an extra
+    letter at the end (`archived`), except for an s or a doubled letter.
 
     >>> meant_by('Databse', ['archive', 'database'])
     'database'
@@ -84,8 +84,8 @@ def meant_by(tag: str, known: collections.abc.Iterable[str]) -> str | None:
 
     :param tag: as typed; any characters.
     :param known: normal forms of the tags of tiers.
-    :returns: one of `known`; None when the tag is itself one of them, when
-        none is near, or when several are.
+    :returns: one of `known`; None if the tag is one of them, or if none or
+        several are near.
     """
     normal = normalize_tag(tag)
     if not normal or len(normal) > _MOST_COMPARED:
@@ -111,13 +111,12 @@ def meant_by(tag: str, known: collections.abc.Iterable[str]) -> str | None:
 def _by_shape(
     known: frozenset[str],
 ) -> dict[tuple[str, int], list[tuple[str, str]]]:
-    """Tags by the first letter and the length of what is compared.
+    """Return tags by the first letter and length of their compared form.
 
-    A tenant may tag many images with much that nearly looks like tags of
-    tiers: each is compared only with those that it could mean.
+    A tenant may tag many images with many near misses: each is compared only
+    with the tags that it could mean.
 
-    :returns: {(letter, length): [(tag without what is between its words,
-        tag)]}.
+    :returns: {(letter, length): [(tag without separators, tag)]}
     """
     found: dict[tuple[str, int], list[tuple[str, str]]] = {}
     for one in known:
@@ -127,7 +126,7 @@ def _by_shape(
 
 
 def _joined(normal: str) -> str:
-    """A tag without what is between its words.
+    """Return a tag without the separators between its words.
 
     >>> _joined('data-base')
     'database'
@@ -136,7 +135,7 @@ def _joined(normal: str) -> str:
 
 
 def _is_typing_error(typed: str, meant: str) -> bool:
-    """Whether a text differs from another one by one typing error."""
+    """Return whether a text differs from another one by one typing error."""
     if abs(len(typed) - len(meant)) > 1 or typed[:1] != meant[:1]:
         return False
     start = _same(typed, meant)
@@ -154,7 +153,7 @@ def _is_typing_error(typed: str, meant: str) -> bool:
 
 
 def _same(one: str, other: str) -> int:
-    """How many characters two texts begin with that are the same.
+    """Return the length of the common prefix of two texts.
 
     >>> _same('abc', 'abd')
     2

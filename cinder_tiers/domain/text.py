@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other people's text, made harmless to show. Pure."""
+"""Escaping of other people's text for display. Pure."""
 
 import collections.abc
 import re
@@ -17,9 +17,9 @@ _ORDER = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""A text in which nothing can steer a terminal, nor end a line.
+    r"""Return a text that cannot steer a terminal or end a line.
 
-    Nor is it an order to the CI system whose log it gets into.
+    Nor is it a command to the CI system that logs it.
 
     >>> printable('a\x1b[2J\u202eb')
     'a\\x1b[2J\\u202eb'
@@ -43,7 +43,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def printable_lines(text: str) -> str:
-    r"""A text in which nothing but the ends of lines can steer a terminal.
+    r"""Return a text in which only line ends can steer a terminal.
 
     >>> printable_lines('a\x1b[2J\nb')
     'a\\x1b[2J\nb'
@@ -52,7 +52,7 @@ def printable_lines(text: str) -> str:
 
 
 def clipped(text: str) -> str:
-    """A line for people: its beginning, and how much more there is.
+    """Return the begin of a line for people, and how much was cut.
 
     >>> clipped('x' * 1234)[998:]
     'xx... (234 more characters)'
@@ -64,7 +64,7 @@ def clipped(text: str) -> str:
 
 
 def clipped_list(texts: collections.abc.Sequence[str]) -> str:
-    """Texts in a line for people: the first, and how many more there are.
+    """Return the first texts in a line for people, and how many were cut.
 
     >>> clipped_list(['a', 'b', 'x' * 1000])
     'a, b and 1 more'

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sizes as people read and write them.
-
-Pure. Must not know what has the size.
-"""
+"""Sizes in the notation of people. Pure."""
 
 import re
 
@@ -14,12 +11,12 @@ _UNITS = ('KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')
 
 
 def size_bytes(text: str) -> int:
-    """A size as Ceph reads one: all its units are binary.
+    """Return the bytes of a size; all units are binary, as Ceph reads them.
 
     >>> size_bytes('16K'), size_bytes('4096'), size_bytes('1MiB')
     (16384, 4096, 1048576)
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text is not a size.
     """
     match = _SIZE.fullmatch(text)
     if match is None:
@@ -28,7 +25,7 @@ def size_bytes(text: str) -> int:
 
 
 def size_text(size_bytes: float) -> str:
-    """A size with a binary unit, in about three digits.
+    """Return a size with a binary unit, in about three digits.
 
     >>> size_text(0), size_text(1536), size_text(5 * 2 ** 30)
     ('0 B', '1.5 KiB', '5 GiB')

@@ -2,9 +2,10 @@
 
 """Remains of removed tiers in a Ceph cluster.
 
-No command removes it: pools may hold volumes, rules and capabilities may be of
-use to others. A grant that outlives its pool opens any later pool of that name
-to cinder-volume, so that it is named with what removes it. Pure.
+No command removes them: pools may hold volumes, and rules and capabilities may
+be used by others. A grant that outlives its pool gives cinder-volume access to
+any later pool of that name, so it is reported with the command that removes
+it. Pure.
 """
 
 import collections.abc
@@ -39,7 +40,7 @@ def find(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[LeftOver]:
-    """Objects of a cluster that belong to no tier of the file any more.
+    """Yield the objects of a cluster that no tier of the file needs.
 
     :returns: managed pools, then grants of the user of cinder-volume for pools
         that do not exist, then the CRUSH rules of these pools.
@@ -149,7 +150,7 @@ def _pool_of(grant: str) -> str | None:
 def _without(
     user: ceph_state.CephxUser, pools: collections.abc.Container[str]
 ) -> str:
-    """The command that leaves a user all but the grants for some pools."""
+    """Return the command that removes the grants of a user for some pools."""
     words = ['ceph', 'auth', 'caps', user.name]
     for daemon, text in sorted(user.caps.items()):
         kept = [

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requirements of a tier for its OSDs, compared with the OSDs.
+"""Comparison of OSDs with the requirements of a tier.
 
-No API sets these things: an OSD has its object store and its disks from the
-day it was made, and an I/O scheduler is a setting of a kernel. So they are
-never planned, only audited. Pure. Must not know how OSDs are asked.
+No API sets them: the object store and the disks of an OSD are fixed when it is
+created, and an I/O scheduler is a kernel setting. So requirements are audited
+but never planned. Pure. Must not know how OSDs are asked.
 """
 
 import collections.abc
@@ -25,7 +25,7 @@ _AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdPart:
-    """A part of an OSD that may lie apart from its data."""
+    """A part of an OSD that may be on other disks than its data."""
 
     #: Kernel names of its disks, such as sdb; empty: not known.
     disks: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ class OsdFacts:
 
 
 class RequirementAnswer(enum.Enum):
-    """Whether a requirement is met."""
+    """Result of checking a requirement."""
 
     MET = 'met'
     NOT_APPLICABLE = 'not applicable'
@@ -70,7 +70,7 @@ class RequirementAnswer(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RequirementComparison:
-    """The requirements with one answer."""
+    """The requirements with the same answer."""
 
     answer: RequirementAnswer
     #: {requirement: what is there, and the OSDs of which that is so}.
@@ -84,7 +84,7 @@ class RequirementComparison:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Look:
-    """Answer of one requirement for one OSD."""
+    """Answer on one requirement for one OSD."""
 
     answer: RequirementAnswer
     current: str
@@ -95,13 +95,12 @@ def compare(
     requirements: catalogs.Requirements,
     osds: collections.abc.Mapping[int, OsdFacts | None],
 ) -> tuple[RequirementComparison, ...]:
-    """Holds OSDs against requirements.
+    """Compare OSDs with requirements.
 
-    :param osds: {OSD id: facts}; None when nothing is known of it.
-    :returns: what is unmet, unknown and not applicable, in this order, each
-        at most once; empty when all is met. A requirement that is about
-        another object store is not applicable when it is about none of the
-        OSDs.
+    :param osds: {OSD id: facts; None if nothing is known}
+    :returns: unmet, unknown and not applicable requirements, in this order,
+        each answer at most once; empty if all are met. A requirement for an
+        object store that none of the OSDs has is not applicable.
     """
     looks = {
         name: {
@@ -163,7 +162,7 @@ def compare(
 def _of_answer(
     looks: dict[str, dict[int, _Look]], answer: RequirementAnswer
 ) -> dict[str, dict[int, _Look]]:
-    """The looks with an answer; requirements without any are left out."""
+    """Return the looks with an answer, without requirements that have none."""
     found = {
         name: {
             osd_id: look
@@ -270,7 +269,7 @@ def _unknown(
     looks: dict[str, dict[int, _Look]],
     osds: collections.abc.Mapping[int, OsdFacts | None],
 ) -> str:
-    """Why something is not known, and how an operator can find out."""
+    """Explain why answers are unknown, and how to find them out."""
     reasons: dict[str, set[int]] = {}
     elsewhere: dict[str, set[int]] = {}
     for of_osds in looks.values():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""On which OSDs of a cluster pools may lie, to compare pools.
+"""OSDs on which the pools of a cluster may lie, for comparisons.
 
-Pure. Must not know what is said about them.
+Pure. Must not know what is concluded from them.
 """
 
 import collections.abc
@@ -19,7 +19,7 @@ def _takes(rule: ceph_state.CrushRule) -> _Takes:
 
 
 class PoolOsds:
-    """The OSDs of the pools of one cluster, looked up once for each rule."""
+    """OSDs of the pools of one cluster, computed once for each rule."""
 
     def __init__(self, ceph: ceph_state.CephState) -> None:
         self._ceph = ceph
@@ -27,19 +27,19 @@ class PoolOsds:
         self._disjoint: dict[tuple[_Takes, _Takes], bool] = {}
 
     def of(self, pools: collections.abc.Iterable[str]) -> frozenset[int]:
-        """Ids of the OSDs on which any of some pools may lie.
+        """Return the ids of the OSDs on which any of the pools may lie.
 
-        :param pools: names; one that does not exist, or has a CRUSH rule that
-            is not understood, has none.
+        :param pools: names of pools; a pool that does not exist, or whose
+            CRUSH rule is not understood, has no OSD.
         """
         return frozenset().union(
             *(self._osds(rule) for rule in self._rules(pools))
         )
 
     def of_reads(self, pool: str) -> frozenset[int]:
-        """Ids of the OSDs that serve reads of a pool while all are up.
+        """Return the ids of the OSDs that serve reads of a pool if all are up.
 
-        The first copy serves them, which may be on a class of its own.
+        The first copies serve reads, and may have a device class of their own.
         """
         return frozenset().union(
             *(
@@ -57,7 +57,7 @@ class PoolOsds:
         )
 
     def has_class_of_first_copies(self, pool: str) -> bool:
-        """Whether the first copies of a pool are on a class of their own."""
+        """Return whether first copies of a pool have a class of their own."""
         return any(
             rule.primary_device_class is not None
             for rule in self._rules([pool])
@@ -68,7 +68,7 @@ class PoolOsds:
         pools: collections.abc.Iterable[str],
         others: collections.abc.Iterable[str],
     ) -> bool:
-        """Whether some pools may lie on an OSD of others."""
+        """Return whether some pools may lie on an OSD of the others."""
         rules = self._rules(others)
         return any(
             self._meet(one, other)
@@ -77,7 +77,7 @@ class PoolOsds:
         )
 
     def overlap(self, pool: str, other: str) -> bool:
-        """Whether two pools share OSDs by different roots or classes."""
+        """Return whether pools with different roots or classes share OSDs."""
         return any(
             _takes(one) != _takes(two) and self._meet(one, two)
             for one in self._rules([pool])

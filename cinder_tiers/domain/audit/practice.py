@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Known bad practice: what is as declared, and a risk all the same.
+"""Known bad practice: state that is as declared, and still a risk.
 
-Nothing here is a difference from the tiers file, and nothing is changed
-because of it. Each piece of advice says what was found, why it is a risk, and
-what to do. What does not exist yet, or could not be read, gives none. Pure.
-Must not know how advice is shown, nor what it does to an exit status.
+None of it is a difference from the tiers file, and nothing is changed because
+of it. Each piece of advice says what was found, why it is a risk, and what to
+do. Objects that do not exist yet or could not be read give no advice. Pure.
+Must not know how advice is shown, nor its effect on an exit status.
 """
 
 import collections.abc
@@ -62,7 +62,7 @@ _Doubts = dict[tuple[str, str, str], collections.abc.Mapping[str, str]]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PgTarget:
-    """Opinion of Ceph's autoscaler on the placement groups of a pool."""
+    """Judgement of Ceph's autoscaler on the placement groups of a pool."""
 
     #: on, warn or off.
     mode: str
@@ -81,7 +81,7 @@ class PgTarget:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OpQueue:
-    """Queue in which an OSD keeps operations."""
+    """Operation queue of an OSD."""
 
     osd_id: int
     #: osd_op_queue, as it is in effect.
@@ -119,7 +119,7 @@ class PracticeFacts:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Advice:
-    """A practice of a tier that is a risk."""
+    """A risk of a tier, and its remedy."""
 
     #: Name of the tier.
     tier: str
@@ -141,14 +141,14 @@ def advise(
     facts: collections.abc.Mapping[str, PracticeFacts],
     cinder: cinder_state.CinderState | None = None,
 ) -> collections.abc.Iterator[Advice]:
-    """Advice on the tiers that are managed.
+    """Yield advice on the managed tiers.
 
-    :param ceph: {name of a cluster: its state}; tiers of others are passed
-        over.
-    :param facts: {name of a cluster: what else was looked at}; what is
-        absent is not judged.
-    :param cinder: its state; None: it could not be read.
-    :returns: tier by tier, in the order of the file.
+    :param ceph: {name of a cluster: its state}; tiers of other clusters are
+        skipped.
+    :param facts: {name of a cluster: further facts}; missing facts are not
+        judged.
+    :param cinder: state of Cinder; None if it could not be read.
+    :returns: advice tier by tier, in the order of the file.
     """
     osds = {name: pool_osds.PoolOsds(state) for name, state in ceph.items()}
     doubts: _Doubts = {}
@@ -182,7 +182,7 @@ def advise(
 def _redundancy(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """Pools that accept writes which one more failed disk takes away.
+    """Yield advice on pools that accept writes without redundancy.
 
     With min_size 1, and with min_size k of an erasure coded pool, a write is
     acknowledged when no disk more than necessary has it (ceph doc/rados/
@@ -250,7 +250,7 @@ def _enough_to_read(
 def _failure_domains(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """Pools with a min_size that does not fit to shared failure domains."""
+    """Yield advice on pools whose min_size does not fit failure domains."""
     for name in tier.rbd.pools:
         pool = ceph.pools.get(name)
         if pool is None or pool.min_size is None:
@@ -305,7 +305,7 @@ def _image_clones(
     catalog: catalogs.Catalog,
     lie_on: pool_osds.PoolOsds,
 ) -> collections.abc.Iterator[Advice]:
-    """An images pool on OSDs that are not the tier's.
+    """Yield advice on an images pool that is on other OSDs than the tier.
 
     Cinder's RBD driver makes a volume from a raw image of the same cluster as
     a copy-on-write clone and never flattens it (cinder/volume/drivers/rbd.py,
@@ -344,7 +344,7 @@ def _shared_osds(
     catalog: catalogs.Catalog,
     lie_on: pool_osds.PoolOsds,
 ) -> collections.abc.Iterator[Advice]:
-    """A tier that expects a minimum, on OSDs that serve other tiers, too.
+    """Yield advice on a tier with expected minimums on shared OSDs.
 
     No Ceph release up to 20 can reserve anything for a pool: mClock has one
     class for all clients (ceph doc/rados/configuration/mclock-config-ref.rst,
@@ -387,7 +387,7 @@ def _shared_osds(
 
 
 def _is_floor(name: str) -> bool:
-    """Whether the load of others can break a limit of what guests find.
+    """Return whether the load of other tiers can break a limit.
 
     >>> [_is_floor(name) for name in ('iops_min', 'p99_ms_max', 'iops_max')]
     [True, True, False]
@@ -401,7 +401,7 @@ def _mclock_figures(
 ) -> collections.abc.Iterator[Advice]:
     """Yield advice on capacities by which OSDs with mClock share their I/O.
 
-    :param doubts: doubts of the tiers before, to which new ones are added.
+    :param doubts: doubts of earlier tiers, to which new ones are added.
     """
     if ceph.mclock is None or tier.rbd.device_class is None:
         return
@@ -438,7 +438,7 @@ def _mclock_figures(
 def _mclock_unused(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """Options of mClock that were set, on OSDs with another queue."""
+    """Yield advice on options of mClock on OSDs with another queue."""
     used = ceph.class_options.get(tier.rbd.device_class or '')
     names = [
         name for name in tier.rbd.osd_options if name.startswith(mclock.PREFIX)
@@ -465,7 +465,7 @@ def _pg_target(
     lie_on: pool_osds.PoolOsds,
     facts: PracticeFacts,
 ) -> collections.abc.Iterator[Advice]:
-    """Too few placement groups, or no autoscaler for their number.
+    """Yield advice on too few placement groups, or a missing autoscaler.
 
     What the autoscaler chooses, and which pools it passes over, is in
     src/pybind/mgr/pg_autoscaler/module.py (identify_subtrees_and_overlaps and
@@ -552,7 +552,7 @@ def _not_scaled(
     ceph: ceph_state.CephState,
     lie_on: pool_osds.PoolOsds,
 ) -> collections.abc.Iterator[Advice]:
-    """A pool that the autoscaler should look after and passes over."""
+    """Yield advice on a pool that the autoscaler is on for, but skips."""
     if pool.pg_autoscale_mode == 'off':
         return
     others = sorted(
@@ -585,7 +585,7 @@ def _not_scaled(
 def _ec_recovery(
     tier: catalogs.CephTier, facts: PracticeFacts
 ) -> collections.abc.Iterator[Advice]:
-    """Erasure coded data on OSDs that do not hold back its recovery.
+    """Yield advice on OSDs that do not throttle erasure coded recovery.
 
     With mClock, what recovery and backfill read of erasure coded pools goes
     past the queue, into the one for what cannot wait, and may starve clients
@@ -628,14 +628,14 @@ def _read_balance(
     lie_on: pool_osds.PoolOsds,
     facts: PracticeFacts,
 ) -> collections.abc.Iterator[Advice]:
-    """A pool of which some OSDs are primary much more often than others.
+    """Yield advice on a pool with unevenly distributed primaries.
 
-    The score is the most primaries that an OSD has, by the number that each
-    would have if all had alike (OSDMap::calc_read_balance_score; ceph doc/
-    rados/operations/read-balancer.rst, which takes 1.5 for unbalanced). A pool
-    with fewer placement groups than OSDs cannot be balanced and is passed
-    over, and so is one of which the first copies are on a class of their own,
-    or OSDs have a primary affinity: it is meant to be so.
+    The score is the highest number of primaries of an OSD, divided by the
+    number for an even distribution (OSDMap::calc_read_balance_score; ceph
+    doc/rados/operations/read-balancer.rst, which calls 1.5 unbalanced).
+    Skipped are pools that cannot be balanced, with fewer placement groups than
+    OSDs, and pools that are uneven on purpose: with first copies on a class of
+    their own, or a declared primary affinity.
     """
     name = tier.rbd.data_pool
     pool, score = ceph.pools.get(name), facts.read_balance.get(name)
@@ -676,10 +676,10 @@ def _read_balance(
 def _two_that_choose_primaries(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """A read balancer beside a declared primary affinity.
+    """Yield advice on a read balancer with a declared primary affinity.
 
-    The plan refuses to set a primary affinity where the balancer is on, and
-    has nothing to say when it comes later.
+    The plan refuses to set a primary affinity while the balancer is on, but
+    cannot prevent that the balancer is enabled later.
     """
     yield from _first_copies_that_are_passed_over(tier, ceph)
     device_class, declared = tier.rbd.device_class, tier.rbd.primary_affinity
@@ -701,10 +701,10 @@ def _two_that_choose_primaries(
 def _first_copies_that_are_passed_over(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """First copies on a class of their own, and a balancer that passes them.
+    """Yield advice on a balancer that ignores a class of first copies.
 
-    The read balancer gives each OSD of a pool as many primaries
-    (OSDMap::calc_desired_primary_distribution), of whatever class it is.
+    The read balancer gives each OSD of a pool the same number of primaries
+    (OSDMap::calc_desired_primary_distribution), regardless of its class.
     """
     first, balancer = tier.rbd.primary_device_class, ceph.read_balancer
     if first is None or balancer is None:
@@ -739,7 +739,7 @@ def _first_copies_that_are_passed_over(
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """A version as numbers, to compare.
+    """Return a version as numbers, for comparison.
 
     >>> _numbers('18.2.7'), _numbers('20.2.4-0ubuntu1')
     ((18, 2, 7), (20, 2, 4))
@@ -750,7 +750,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _unheeded_hint(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """A hint of compression that the pool with the data does not heed."""
+    """Yield advice on a compression hint that the data pool ignores."""
     pool = ceph.pools.get(tier.rbd.data_pool)
     if pool is None:
         return
@@ -775,7 +775,7 @@ def _unheeded_hint(
 def _cache_tier(
     tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """A cache tier of a release of Ceph that advises against them."""
+    """Yield advice on a cache tier of a Ceph release that deprecates it."""
     front = ceph.cache_tiers.get(tier.rbd.data_pool)
     if (
         front is None
@@ -808,7 +808,7 @@ def _options_advice(
     objections: collections.abc.Iterable[str],
     undo: str,
 ) -> collections.abc.Iterator[Advice]:
-    """Options in effect that are not known to be safe, of one place."""
+    """Yield advice on options in effect that are not known to be safe."""
     if current:
         yield Advice(
             tier=tier.name,
@@ -825,7 +825,7 @@ def _options_advice(
 def _pool_options(
     tier: catalogs.CephTier, ceph: ceph_state.CephState, facts: PracticeFacts
 ) -> collections.abc.Iterator[Advice]:
-    """Options of pools that are in effect, whether declared or not."""
+    """Yield advice on effective options of pools, declared or not."""
     current, objections = {}, []
     for name in tier.rbd.pools:
         pool = ceph.pools.get(name)
@@ -864,10 +864,11 @@ def _pool_options(
 def _osd_options(
     tier: catalogs.CephTier, lie_on: pool_osds.PoolOsds, facts: PracticeFacts
 ) -> collections.abc.Iterator[Advice]:
-    """Options of the OSDs of a tier, whether declared or not.
+    """Yield advice on options of the OSDs of a tier, declared or not.
 
-    What the monitors have for them; what is not in the table, such as where
-    an OSD keeps its log, is only looked at where the tier declares it.
+    The values are those in the configuration of the monitors. An option that
+    is not in the table, such as the path of a log, is judged only if the tier
+    declares it.
     """
     seen: dict[str, dict[int, str]] = {}
     for osd_id in sorted(lie_on.of(tier.rbd.pools)):
@@ -903,7 +904,7 @@ def _osd_options(
 def _limits(
     tier: catalogs.Tier, cinder: cinder_state.CinderState
 ) -> collections.abc.Iterator[Advice]:
-    """Limits and quotas in Cinder under which volumes are unusable."""
+    """Yield advice on limits and quotas that make volumes unusable."""
     current, objections = {}, []
     for spec in cinder.qos_specs.values():
         if tier.type_name in spec.volume_types:

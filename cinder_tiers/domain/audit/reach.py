@@ -2,10 +2,10 @@
 
 """Volume types that reach the storage of tiers, and their projects.
 
-A tier is what its volume type says: limits, quota, encryption and access are
-not those of a pool. Each type that leads to the backends of a tier without
-being one is a way around all that. Pure. Must not know what a finding does to
-an exit status.
+A tier is defined by its volume type: limits, quota, encryption and access do
+not belong to a pool. Each type that leads to the backends of a tier without
+being a tier bypasses all of that. Pure. Must not know the effect of a finding
+on an exit status.
 """
 
 import collections.abc
@@ -28,7 +28,7 @@ _ALL = 'all projects'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Way:
-    """One volume type that leads past the types of tiers, or is left out."""
+    """A volume type that bypasses the types of tiers, or is left out."""
 
     #: Name of the type.
     name: str
@@ -46,7 +46,7 @@ class Way:
 def find_left_out(
     cinder: cinder_state.CinderState,
 ) -> collections.abc.Iterator[Way]:
-    """Each managed type that middleware and filter leave out of the tiers."""
+    """Yield each managed type that middleware and filter leave out."""
     for one in _read(cinder).left_out:
         yield Way(
             name=one.name,
@@ -62,14 +62,15 @@ def find(
     cinder: cinder_state.CinderState,
     backends: tuple[backends_of_cinder.Backend, ...] | None,
 ) -> collections.abc.Iterator[Way]:
-    """Each type that leads to backends of a tier without being a tier.
+    """Yield each type that leads to backends of a tier without being one.
 
-    :param catalog: says which types without the mark of a tier are tiers.
-    :param backends: those that report to Cinder's scheduler; None when they
-        are not known.
-    :returns: in the order of the names of types. A public type is one Way,
-        and of each type that reaches the backends of private tiers there is
-        one with these backends and its projects.
+    :param catalog: catalog whose tiers may have types without the mark of a
+        tier.
+    :param backends: backends that report to Cinder's scheduler; None if
+        unknown.
+    :returns: ways in the order of the names of types. A public type is one
+        Way. A type that reaches backends of private tiers is one Way with
+        these backends and its projects.
     """
     types = {
         name: reach.Type(
@@ -105,7 +106,7 @@ def find(
 def _private(
     one: reach.Reach, tiers: collections.abc.Mapping[str, reach.Type]
 ) -> collections.abc.Iterator[Way]:
-    """The backends of private tiers that a type opens to more projects."""
+    """Yield the backends of private tiers that a type opens to others."""
     projects = one.volume_type.projects
     current, expected = {}, {}
     for tier, several in one.tiers.items():
@@ -136,7 +137,7 @@ def _listed(projects: frozenset[str] | None) -> str:
 
 
 def _given(tier: reach.Type, cinder: cinder_state.CinderState) -> str:
-    """Properties that only the type of a tier gives to its volumes."""
+    """Describe the properties that volumes get only from the tier's type."""
     spec = next(
         (
             one

@@ -2,9 +2,9 @@
 
 """The audit: each tier compared with what exists, in one of six states.
 
-The same difference as the plan's, by tier and aspect. Unlike a plan it
-goes on where something could not be read, and says so. Pure. Must not know
-how anything is read, shown or put right.
+It uses the differences of the plan, by tier and aspect. Unlike a plan, it
+continues if something could not be read, and reports that. Pure. Must not know
+how anything is read, shown or corrected.
 """
 
 import collections.abc
@@ -101,7 +101,7 @@ class Finding:
     cluster: str | None = None
 
     def is_about(self, catalog: catalogs.Catalog, tier: str) -> bool:
-        """Whether it is about a tier, or about OSDs that it may have.
+        """Return whether it is about a tier, or OSDs that the tier may have.
 
         :param tier: name of a tier of the catalog.
         """
@@ -114,7 +114,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Unread:
-    """Stands for what a service did not report."""
+    """Stands for state that a service did not report."""
 
     reason: str
     #: The error; None when the service was not asked.
@@ -125,7 +125,7 @@ class Unread:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Observed:
-    """State that a catalog is compared with, as far as it could be read."""
+    """State to compare with a catalog, as far as it could be read."""
 
     cinder: cinder_state.CinderState | Unread
     #: {project as the catalog names it: ids of all that are meant by it}.
@@ -151,14 +151,15 @@ class Observed:
 def audit(
     *, catalog: catalogs.Catalog, observed: Observed
 ) -> tuple[Finding, ...]:
-    """Holds each tier against what exists.
+    """Compare each tier with what exists.
 
-    :returns: for each tier, in the order of the file, what is not as declared
-        or not known, or one compliant finding, and then its warnings; then
-        what is of no tier, such as other volume types, and what removed tiers
-        have left. Without the warnings, all are compliant exactly when all
-        could be read, the plan is empty, the OSDs are what is required of
-        them, and the backends serve the pools that are declared.
+    :returns: for each tier, in the order of the file: its differences and
+        unknown aspects, or one compliant finding, then its warnings; then
+        findings that belong to no tier, such as other volume types, and
+        remains of removed tiers. Apart from warnings, all findings are
+        compliant exactly if everything could be read, the plan is empty, the
+        OSDs meet their requirements, and the backends serve the declared
+        pools.
     """
     without_io = list(_pools_without_io(catalog, observed))
     observed = _as_if_with_io(catalog, observed)
@@ -207,7 +208,7 @@ def audit(
 def _stale_cards(
     catalog: catalogs.Catalog, observed: Observed
 ) -> dict[str, tuple[str, ...]]:
-    """{volume type of a tier: why its figures are not of today's tier}."""
+    """Return {volume type of a tier: reasons why its figures are outdated}."""
     if isinstance(observed.cinder, Unread):
         return {}
     known = {
@@ -242,7 +243,7 @@ def _of_type(state: State, one: reach.Way) -> Finding:
 def _warnings(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Known bad practice, what no backend serves, and ways past tiers."""
+    """Yield bad practice, tiers without a backend, and ways past tiers."""
     yield from _unserved(catalog, observed)
     yield from _unheeded(catalog, observed)
     cinder, backends = observed.cinder, observed.backends
@@ -280,7 +281,7 @@ def _warnings(
 def _continued_cards(
     catalog: catalogs.Catalog, cinder: cinder_state.CinderState
 ) -> collections.abc.Iterator[Finding]:
-    """Cards that are words of a description, since words follow them."""
+    """Yield cards that count as text because other text follows them."""
     for tier in catalog.ours:
         before = cinder.volume_types.get(tier.type_name)
         if before is None or not volume_types.continued_card(tier, before):
@@ -302,7 +303,10 @@ def _without_access(
     observed: Observed,
     cinder: cinder_state.CinderState,
 ) -> collections.abc.Iterator[Finding]:
-    """Default types that their projects may not use, and no plan changes."""
+    """Yield default types of projects without access to them.
+
+    A plan does not change these defaults.
+    """
     projects = (
         {} if isinstance(observed.projects, Unread) else (observed.projects)
     )
@@ -349,7 +353,7 @@ def _left_over(
 def _unserved(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Tiers with a volume type that no backend may take volumes of."""
+    """Yield tiers with a volume type for which no backend takes volumes."""
     cinder, backends = observed.cinder, observed.backends
     if isinstance(cinder, Unread) or isinstance(backends, Unread | None):
         return
@@ -369,7 +373,7 @@ def _unserved(
 def _unheeded(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Limits that backends do not set."""
+    """Yield limits that backends do not set."""
     if isinstance(observed.backends, Unread | None):
         return
     for one in unheeded_limits.find(catalog, observed.backends):
@@ -387,7 +391,7 @@ def _requirements(
     catalog: catalogs.Catalog,
     observed: Observed,
 ) -> collections.abc.Iterator[Finding]:
-    """Requirements of a tier that its OSDs do not meet."""
+    """Yield requirements of tiers that their OSDs do not meet."""
     for tier in catalog.ours:
         if (
             not isinstance(tier, catalogs.CephTier)
@@ -432,7 +436,7 @@ def _requirements(
 def _backends(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Backends that keep the volumes of a tier in another pool."""
+    """Yield backends that keep the volumes of a tier in another pool."""
     backends = observed.backends
     if backends is None:
         return
@@ -473,7 +477,7 @@ def _backends(
 
 
 def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
-    """The finding of a tier of which nothing else is to be said."""
+    """Return the finding of a tier without any other finding."""
     if tier.take_over:
         return Finding(
             object_name=f'tier {tier.name}',
@@ -497,7 +501,7 @@ def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
 
 
 def worst(findings: collections.abc.Iterable[Finding]) -> State:
-    """The worst state among findings; compliant when there are none."""
+    """Return the worst state of findings; compliant if there are none."""
     order = list(State)
     return max(
         (one.state for one in findings),
@@ -544,7 +548,7 @@ def _unread(
 def _pools_without_io(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Tiers of whose pool the RBD options are unknown: it serves no I/O."""
+    """Yield tiers whose pool serves no I/O, so its RBD options are unknown."""
     for tier in catalog.ceph_tiers:
         if not tier.take_over:
             continue
@@ -563,9 +567,9 @@ def _pools_without_io(
 
 
 def _as_if_with_io(catalog: catalogs.Catalog, observed: Observed) -> Observed:
-    """The observed pools, with unknown options assumed as declared.
+    """Return the observed pools, with unknown options assumed as declared.
 
-    So that all else of these pools is compared.
+    All other properties of these pools can then be compared.
     """
     return dataclasses.replace(
         observed,
@@ -612,7 +616,7 @@ def _problems(
     catalog: catalogs.Catalog,
     observed: Observed,
 ) -> list[Finding]:
-    """Problems that make a plan impossible."""
+    """Return the problems of each tier that make a plan impossible."""
     found: list[Finding] = []
     catalog = host_osd_options.without(catalog, catalog.clusters)
     ceph = {
@@ -659,7 +663,7 @@ def _host_problems(
     catalog: catalogs.Catalog,
     observed: Observed,
 ) -> dict[str, list[Finding]]:
-    """{cluster: what makes its `host_osd_options` impossible}."""
+    """Return {cluster: problems of its `host_osd_options`}."""
     found = {
         cluster.name: [
             dataclasses.replace(
@@ -685,7 +689,7 @@ def _without_images_pools(
     catalog: catalogs.Catalog,
     names: collections.abc.Container[str],
 ) -> catalogs.Catalog:
-    """A catalog with clusters of which Glance uses no pool."""
+    """Return a catalog in which some clusters have no images pool."""
     return dataclasses.replace(
         catalog,
         clusters={
@@ -718,9 +722,9 @@ def _actions(
     problems: list[Finding],
     stale: collections.abc.Mapping[str, tuple[str, ...]],
 ) -> collections.abc.Iterator[actions.Action]:
-    """The plan, as far as both sides can be compared.
+    """Yield the plan, as far as both sides can be compared.
 
-    :param stale: see _stale_cards; known, too, where a cluster has problems.
+    :param stale: result of _stale_cards, also of clusters with problems.
     """
     projects = observed.projects
     is_cinder_read = not isinstance(observed.cinder, Unread)
@@ -820,9 +824,9 @@ def _with_cards(
     planned: collections.abc.Iterable[actions.Action],
     without_cluster: collections.abc.Container[str],
 ) -> collections.abc.Iterator[actions.Action]:
-    """Actions that leave a card alone of which it is not known if it is true.
+    """Yield actions that leave a card alone if it may be outdated.
 
-    :param without_cluster: types of tiers of whose cluster that is not known.
+    :param without_cluster: types of tiers whose cluster could not be read.
     """
     for action in planned:
         before, after = action.before, action.after
@@ -846,12 +850,12 @@ def _with_cards(
 def _is_guess(
     action: actions.Action, without_projects: collections.abc.Container[str]
 ) -> bool:
-    """Whether it would remove projects although the wanted ones are unknown.
+    """Return whether it removes projects although the wanted are unknown.
 
-    Of such a tier, the projects with access to its type stand for those that
-    should have it; a retired type may rightly have others of these.
+    The audit assumes that the projects with access to the type of such a tier
+    are the wanted ones; a retired type may have others.
 
-    :param without_projects: types of tiers whose projects are not known.
+    :param without_projects: types of tiers whose projects are unknown.
     """
     return (
         isinstance(action.before, cinder_state.VolumeType)
@@ -865,9 +869,9 @@ def _findings(
     action: actions.Action,
     stale: tuple[str, ...],
 ) -> collections.abc.Iterator[Finding]:
-    """An action as findings: one for each tier and aspect.
+    """Yield an action as findings: one for each tier and aspect.
 
-    :param stale: why the figures of a volume type are not of today's tier.
+    :param stale: reasons why the figures of a volume type are outdated.
     """
     for tier in registry.tiers_affected(catalog, action) or (None,):
         for aspect, found, current, expected in _aspects(action, bool(stale)):
@@ -901,7 +905,7 @@ def _findings(
 def _aspects(
     action: actions.Action, is_card_stale: bool
 ) -> list[tuple[str, State, dict[str, object], dict[str, object]]]:
-    """(aspect, state, {field: as it is}, {field: as it should be})."""
+    """Return (aspect, state, {field: current}, {field: expected}) tuples."""
     if action.before is None or action.after is None:
         return [
             (
@@ -933,7 +937,7 @@ def _aspects(
 def _misses_restart(
     before: actions.Resource, change: difference.Difference
 ) -> bool:
-    """Whether all is configured, and OSDs need only be restarted."""
+    """Return whether the value is configured, and OSDs need a restart."""
     return isinstance(before, ceph_state.OsdOptions) and (
         before.after_restart.get(change.field.partition('.')[2])
         == change.after

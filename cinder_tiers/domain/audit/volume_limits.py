@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of RBD images against those of their volume types.
+"""Comparison of the limits of RBD images with those of volume types.
 
 Cinder's RBD driver writes the limits of a QoS spec to an image when a volume
-is created or retyped. It never does when the spec changes, it passes over
+is created or retyped. It does not do so when the spec changes, it ignores
 limits by size, and it writes the burst of all operations to the key of another
-limit. Nova, too, keeps the limits of the consumer front-end as they were when
+limit. Nova also keeps the limits of the consumer front-end from the time when
 a server got the volume. Pure. Must not know how images are read.
 """
 
@@ -20,10 +20,11 @@ _OF_SERVERS = ('front-end', 'both')
 
 
 def _rbd_option(key: str) -> str:
-    """The option of librbd that a key of a QoS spec sets.
+    """Return the option of librbd that a key of a QoS spec sets.
 
-    Those of QOS_KEY_MAP (cinder/volume/drivers/rbd.py), but for
-    total_iops_sec_max, for which it has the option of total_bytes_sec_max.
+    The options are those of QOS_KEY_MAP (cinder/volume/drivers/rbd.py), except
+    for total_iops_sec_max, which that table maps to the option of
+    total_bytes_sec_max.
 
     >>> _rbd_option('total_iops_sec'), _rbd_option('read_bytes_sec_max')
     ('rbd_qos_iops_limit', 'rbd_qos_read_bps_burst')
@@ -56,7 +57,7 @@ _Options = collections.abc.Mapping[str, str]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A QoS spec: its limits, and whether Nova or the driver sets them."""
+    """A QoS spec: its limits, and its consumer."""
 
     #: front-end, back-end or both; empty for a spec without limits.
     consumer: str = ''
@@ -77,7 +78,7 @@ class Attached:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VolumeLimits:
-    """The limits that images have, and those that their types give them."""
+    """Current limits of images, and those that their types demand."""
 
     #: {host@backend#pool: where its images are}, of backends in Ceph that may
     #: have volumes of tiers.
@@ -108,17 +109,18 @@ class ImageLimits:
 
 
 def of_image(spec: Spec, size_gib: int) -> dict[str, str]:
-    """The limits that a QoS spec gives to the RBD image of a volume.
+    """Return the limits that a QoS spec gives to the image of a volume.
 
     >>> of_image(Spec(consumer='back-end', specs={
     ...     'total_iops_sec_per_gb': '4', 'read_iops_sec': '0'}), 10)
     {'rbd_qos_iops_limit': '40'}
 
     :param spec: the QoS spec of the volume type.
-    :param size_gib: size of the volume.
-    :returns: {option: value}, without those that are 0, which is no limit;
-        none of the consumer front-end.
-    :raises ValueError: a limit by size is no integer; says which.
+    :param size_gib: size of the volume in GiB.
+    :returns: {option: value} without values of 0, which means no limit; empty
+        for the consumer front-end.
+    :raises ValueError: a limit by size is not an integer; the text names its
+        key.
     """
     if spec.consumer not in _OF_IMAGES:
         return {}
@@ -130,16 +132,17 @@ def of_image(spec: Spec, size_gib: int) -> dict[str, str]:
 
 
 def of_server(spec: Spec, size_gib: int) -> dict[str, str]:
-    """The limits that a QoS spec gives to a server that gets a volume.
+    """Return the limits that a QoS spec gives to a server with a volume.
 
     >>> of_server(Spec(consumer='front-end', specs={
     ...     'total_iops_sec_per_gb': '4', 'odd_driver_key': '1'}), 10)
     {'total_iops_sec': '40'}
 
     :param spec: the QoS spec of the volume type.
-    :param size_gib: size of the volume.
-    :returns: {key of OF_SERVERS: value}, none of the consumer back-end.
-    :raises ValueError: a limit by size is no integer; says which.
+    :param size_gib: size of the volume in GiB.
+    :returns: {key of OF_SERVERS: value}; empty for the consumer back-end.
+    :raises ValueError: a limit by size is not an integer; the text names its
+        key.
     """
     if spec.consumer not in _OF_SERVERS:
         return {}
@@ -149,12 +152,12 @@ def of_server(spec: Spec, size_gib: int) -> dict[str, str]:
 def known_to_servers(
     limits: collections.abc.Mapping[str, object],
 ) -> dict[str, str]:
-    """The limits that Nova passes to libvirt.
+    """Return the limits that Nova passes to libvirt.
 
     >>> known_to_servers({'total_iops_sec': 40, 'odd_driver_key': '1'})
     {'total_iops_sec': '40'}
 
-    :param limits: {key: value}; Cinder makes numbers of some values.
+    :param limits: {key: value}; Cinder converts some values to numbers.
     """
     return {
         key: str(value)
@@ -170,7 +173,7 @@ def faults_of(spec: Spec) -> list[str]:
     ...     'total_iops_sec': '1e3', 'read_iops_sec_per_gb': '1'}))
     ["total_iops_sec '1e3', expected an integer"]
 
-    :returns: a clause for each limit that librbd or the driver would not take.
+    :returns: a clause for each limit that librbd or the driver would reject.
     """
     if spec.consumer not in _OF_IMAGES:
         return []
@@ -201,9 +204,9 @@ def difference(has: _Options, wanted: _Options) -> dict[str, str | None]:
     >>> difference({'rbd_qos_iops_limit': '40'}, {'rbd_qos_bps_limit': '9'})
     {'rbd_qos_bps_limit': '9', 'rbd_qos_iops_limit': None}
 
-    :param has: {option: value} of the image; 0 is no limit. Or of a server,
-        {key: value}.
-    :param wanted: the same, as it should be.
+    :param has: {option: value} of the image, where 0 is no limit; or {key:
+        value} of a server.
+    :param wanted: expected values in the same form.
     :returns: {option or key: value to set; None: to remove}, sorted.
     """
     return {
@@ -214,7 +217,7 @@ def difference(has: _Options, wanted: _Options) -> dict[str, str | None]:
 
 
 def _number(value: str | None) -> object:
-    """Return the value as librbd reads it: 040 is 40; None: no limit."""
+    """Return the value as librbd reads it: 040 is 40; None for no limit."""
     if value is None or not value.strip('0'):
         return None
     return int(value) if value.isascii() and value.isdigit() else value

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The audit of volumes: does each lie where its tier, or its image, says.
+"""The audit of volumes: the place of each against its tier or image.
 
-The answer is that of `explain_volume`, so that `tier explain --volume` says
-why. Volumes come as a stream and are not kept: what is kept is one verdict
-for each kind of volume (type, place, image) and counts. Pure. Must not know
-how anything is read or shown.
+The answer is that of `explain_volume`, so `tier explain --volume` shows the
+reason. Volumes come as a stream and are not kept, only counts and one verdict
+for each kind of volume (type, place, image). Pure. Must not know how anything
+is read or shown.
 """
 
 import collections
@@ -95,19 +95,19 @@ def audit_volumes(
     limits: volume_limits.VolumeLimits | None = None,
     tiers: collections.abc.Container[str] | None = None,
 ) -> collections.abc.Iterator[audit.Finding]:
-    """Findings on volumes, then counts of volumes by tier and state.
+    """Yield findings on volumes, then counts of volumes by tier and state.
 
-    :param volumes: the volumes; each is looked at once.
-    :param known: what an administrator sees of the cloud.
-    :param find_image: image by id, None for one that is gone; raises an
-        errors.TiersError when that cannot be determined.
-    :param residency: which volumes are clones of images; None: residency is
-        not audited.
-    :param limits: the limits of their images; None: limits are not audited.
-    :param tiers: names of the tiers to audit; a volume of which the tier is
-        unknown may be of them. None: all.
-    :returns: as they are found; a stream that breaks off ends them with an
-        unknown finding that says so, before the counts.
+    :param volumes: volumes to audit; each is used once.
+    :param known: view of an administrator on the cloud.
+    :param find_image: returns an image by id, None if it is gone; raises an
+        errors.TiersError if that cannot be determined.
+    :param residency: volumes that are clones of images; None to skip the audit
+        of residency.
+    :param limits: limits of the images of volumes; None to skip their audit.
+    :param tiers: names of the tiers to audit, to which volumes of an unknown
+        tier may belong; None for all.
+    :returns: findings as they are made. If the stream breaks off, an unknown
+        finding before the counts says so.
     """
     applied = explanation.read_tiers(known.types)
     counts: collections.Counter = collections.Counter()
@@ -153,7 +153,7 @@ def audit_volumes(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ListedVolume:
-    """A volume, and what is to be said of it."""
+    """A volume and its verdict."""
 
     volume: facts.KnownVolume
     verdict: VolumeVerdict
@@ -162,7 +162,7 @@ class ListedVolume:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is, or may be, on another tier than is wanted."""
+        """Return whether it is, or may be, on another tier than wanted."""
         return bool(
             self.verdict.state
             in (State.OUT_OF_DATE, State.NON_COMPLIANT, State.UNKNOWN)
@@ -178,9 +178,9 @@ def list_volumes(
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
     policy: decision.Policy,
 ) -> collections.abc.Iterator[ListedVolume]:
-    """Each volume with its verdict; parameters as of `audit_volumes`.
+    """Yield each volume with its verdict; parameters as `audit_volumes`.
 
-    :raises errors.TiersError: from `volumes`.
+    :raises errors.TiersError: raised by `volumes`.
     """
     applied = explanation.read_tiers(known.types)
     near: dict[tuple[frozenset[str], bool], tuple[str, ...]] = {}
@@ -237,7 +237,7 @@ def _image_of(
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
     applied: explanation.AppliedTypes,
 ) -> facts.KnownImage | audit.Unread | None:
-    """The image of a volume of a tier; None when it has none."""
+    """Return the image of a volume of a tier; None if it has none."""
     if (
         volume.image_id is None
         or volume.fixed_by is not None
@@ -265,13 +265,12 @@ def judge(
     policy: decision.Policy,
     applied: explanation.AppliedTypes | None = None,
 ) -> VolumeVerdict:
-    """Finding on the place of a volume.
+    """Return the finding on the place of a volume.
 
-    :param image: the image that it follows, as it is today; None when it
-        follows none, or when that is gone.
-    :param known: what an administrator sees of the cloud.
-    :param applied: the tiers that the types in `known` are, when they were
-        read already.
+    :param image: current image that it follows; None if there is none, or if
+        it is gone.
+    :param known: view of an administrator on the cloud.
+    :param applied: tiers of the types in `known`, if they were read already.
     """
     applied = applied or explanation.read_tiers(known.types)
     tier = applied.tier_of(volume.volume_type)
@@ -395,7 +394,7 @@ def _names(
     judged: collections.abc.Iterable[explanation.JudgedBackend],
     verdicts: collections.abc.Container[explanation.BackendVerdict],
 ) -> tuple[str, ...]:
-    """Names of the backends with one of some verdicts."""
+    """Return the names of the backends with one of the verdicts."""
     return tuple(one.backend.name for one in judged if one.verdict in verdicts)
 
 
@@ -467,7 +466,7 @@ def _place(volume: facts.KnownVolume, verdict: VolumeVerdict) -> audit.Finding:
 def _selected(
     volume: facts.KnownVolume, verdict: VolumeVerdict
 ) -> collections.abc.Iterator[audit.Finding]:
-    """A volume of an image that selects another tier today, or may do so."""
+    """Yield a volume whose image selects another tier now, or may do so."""
     if verdict.image_problem:
         yield audit.Finding(
             object_name=f'volume {volume.volume_id}',
@@ -498,7 +497,7 @@ def _home(
     verdict: VolumeVerdict,
     residency: Residency | None,
 ) -> list[audit.Finding]:
-    """Whether the blocks of a volume of a tier are all its own.
+    """Return the finding on blocks that a volume shares with an image.
 
     A finding without a current value is only counted.
     """
@@ -537,10 +536,10 @@ def _home(
 def limits_of(
     volume: facts.KnownVolume, limits: volume_limits.VolumeLimits
 ) -> volume_limits.ImageLimits | str | None:
-    """The limits of the image of a volume of a tier.
+    """Return the limits of the image of a volume of a tier.
 
-    :returns: why they are not known, in place of them; None where the volume
-        has no image in Ceph, or not yet, or not any more.
+    :returns: the limits; a reason if they are unknown; None if the volume has
+        no image in Ceph at present.
     """
     place = limits.places.get(volume.host or '')
     if (
@@ -682,7 +681,7 @@ def _attached(
 def _of_servers(
     volume: facts.KnownVolume, verdict: VolumeVerdict, *, reason: str
 ) -> audit.Finding:
-    """A volume of which the limits of servers are not known."""
+    """Return the finding of a volume whose server limits are unknown."""
     return audit.Finding(
         object_name=f'volume {volume.volume_id}',
         tier=verdict.tier,

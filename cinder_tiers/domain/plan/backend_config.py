@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tiers of a catalog as sections of cinder.conf.
+"""Tiers of a catalog as sections of cinder.conf.
 
 Pure. Must not know where its arguments came from, nor where the text goes.
 """
@@ -22,7 +22,7 @@ DEFAULT_CONF = '/etc/ceph/ceph.conf'
 
 
 class Driver(enum.Enum):
-    """A driver of Cinder for the tiers, as arguments name it."""
+    """Driver of Cinder that serves the tiers."""
 
     #: Cinder's own: a section for each tier.
     RBD = 'rbd'
@@ -37,14 +37,14 @@ def backends(
     secret_uuid: str | None,
     driver: Driver = Driver.RBD,
 ) -> dict[str, dict[str, str]]:
-    """Sections of cinder.conf for the tiers.
+    """Return the sections of cinder.conf for the tiers.
 
-    :param default_conf: ceph.conf of clusters that name none.
-    :param secret_uuid: UUID of the cluster that names none.
-    :param driver: which one serves them.
+    :param default_conf: ceph.conf of clusters without one in the catalog.
+    :param secret_uuid: libvirt secret of the cluster without one in the
+        catalog.
+    :param driver: driver of the backends.
     :returns: {section: {option: value}}, DEFAULT first.
-    :raises errors.ProblemsFound: `secret_uuid` would be that of several
-        clusters.
+    :raises errors.ProblemsFound: several clusters would have `secret_uuid`.
     """
     tiers = new_backends(catalog)
     without = clusters_without_secret(catalog)
@@ -98,7 +98,7 @@ def backends(
 
 
 def clusters_without_secret(catalog: catalogs.Catalog) -> tuple[str, ...]:
-    """Names of the clusters of new backends that have no `secret_uuid`."""
+    """Return the clusters of new backends that have no `secret_uuid`."""
     used = {tier.rbd.cluster for tier in new_backends(catalog)}
     return tuple(
         name
@@ -108,13 +108,13 @@ def clusters_without_secret(catalog: catalogs.Catalog) -> tuple[str, ...]:
 
 
 def backend_zone(tier: catalogs.Tier) -> str | None:
-    """The availability zone of a tier whose type allows just one."""
+    """Return the availability zone of a tier whose type allows only one."""
     zones = tier_specs.zones(tier.extra_specs)
     return next(iter(zones)) if zones and len(zones) == 1 else None
 
 
 def new_backends(catalog: catalogs.Catalog) -> tuple[catalogs.CephTier, ...]:
-    """The tiers that need a backend which is not there yet."""
+    """Return the managed tiers that need a new backend."""
     return tuple(
         tier
         for tier in catalog.ceph_tiers
@@ -123,7 +123,7 @@ def new_backends(catalog: catalogs.Catalog) -> tuple[catalogs.CephTier, ...]:
 
 
 def default_section(catalog: catalogs.Catalog) -> dict[str, str]:
-    """Options of cinder.conf that are of no backend.
+    """Return the options of cinder.conf that belong to no backend.
 
     :returns: {option: value}; without enabled_backends.
     """
@@ -132,7 +132,7 @@ def default_section(catalog: catalogs.Catalog) -> dict[str, str]:
 
 
 def backend_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on the tiers that need no new section of cinder.conf."""
+    """Return comment lines on tiers with an existing backend."""
     return ''.join(
         (
             f'# tier {tier.name}: backend {tier.backend} already serves '
@@ -145,7 +145,7 @@ def backend_comments(catalog: catalogs.Catalog) -> str:
 
 
 def default_type_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on why there is no default volume type; else nothing."""
+    """Return comment lines on why there is no default volume type, or ''."""
     if not fallback_rules.has_open_default(catalog):
         return ''
     name = escaping.printable(catalog.follow_image_types[0])
@@ -162,9 +162,9 @@ def default_type_comments(catalog: catalogs.Catalog) -> str:
 def cinder_conf(
     sections: collections.abc.Mapping[str, collections.abc.Mapping[str, str]],
 ) -> str:
-    """Sections as text that oslo.config reads back.
+    """Return sections as text that oslo.config reads back.
 
-    A `$` is doubled, for oslo.config would substitute it.
+    A `$` is doubled, because oslo.config would substitute it.
     """
     parser = configparser.ConfigParser(
         interpolation=None, default_section='DEFAULT'
@@ -180,9 +180,9 @@ def cinder_conf(
 
 
 def caps_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on the cephx capabilities that the backends need.
+    """Return comment lines on the cephx capabilities of the backends.
 
-    :returns: when there are tiers and none has a backend to write, that.
+    :returns: the lines; if no tier has a pool, a comment that says so.
     """
     if catalog.tiers and not catalog.clusters_in_use:
         return (
@@ -205,12 +205,12 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
 def service_comments(
     catalog: catalogs.Catalog, *, secret_uuid: str | None
 ) -> str:
-    """Comment lines on what Nova and Glance need beside the backends.
+    """Return comment lines on the configuration of Nova and Glance.
 
-    As in "Configuring Nova" and "Configuring Glance" of ceph
+    See "Configuring Nova" and "Configuring Glance" of ceph
     doc/rbd/rbd-openstack.rst.
 
-    :param secret_uuid: UUID of clusters that name none.
+    :param secret_uuid: UUID for clusters without one in the catalog.
     """
     lines = []
     without = clusters_without_secret(catalog)
@@ -245,13 +245,13 @@ def service_comments(
 
 
 def geometry_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on block sizes that guests should be told.
+    """Return comment lines on block sizes to report to guests.
 
-    Guests that write 512 bytes at a time, as Windows does, make OSDs read 4
-    KiB or more, change and write them; on rotational disks and in erasure
-    coded pools that costs most. `disk_geometry` came with Cinder 28.0.0
-    (release note "driver-disk-geometry"); it is a comment, since it changes
-    what guests see.
+    If a guest writes 512 bytes at a time, as Windows does, OSDs read at least
+    4 KiB, change and write them, which is most expensive on rotational disks
+    and in erasure coded pools. `disk_geometry` came with Cinder 28.0.0
+    (release note "driver-disk-geometry"); it is only a comment because it
+    changes what guests see.
     """
     sections = [
         f'[{tier.section}]'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the backends of a tier keep volumes in the pool that it declares.
+"""Backends of a tier that keep volumes in another pool than declared.
 
-A volume type names backends, and cinder.conf says which pool each of them
-serves: a tiers file that names another pool changes neither. Pure.
+A volume type names backends, and cinder.conf defines their pools; a pool in
+the tiers file changes neither. Pure.
 """
 
 import collections.abc
@@ -40,13 +40,13 @@ def find_elsewhere(
     backends: collections.abc.Iterable[backends_of_cinder.Backend],
     fsids: Fsids,
 ) -> collections.abc.Iterator[Elsewhere]:
-    """Each pool that backends of a tier serve in place of the declared one.
+    """Yield each pool that backends of a tier serve instead of its own.
 
-    What is not Cinder's RBD driver, or does not report where it keeps volumes,
-    is passed over.
+    Backends that are not of Cinder's RBD driver, or do not report where they
+    keep volumes, are skipped.
 
-    :param backends: all that report to Cinder's scheduler.
-    :returns: in the order of the file.
+    :param backends: all backends that report to Cinder's scheduler.
+    :returns: findings in the order of the file.
     """
     for served in served_pools(catalog, backends, fsids):
         # Nothing tells the zone of a backend: of a type that is for some
@@ -60,7 +60,7 @@ def find_elsewhere(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Served:
-    """Pools in which the backends of a tier report to keep volumes."""
+    """Pools in which the backends of a tier keep volumes."""
 
     tier: catalogs.CephTier
     #: Whether one of them keeps volumes in the pool that is declared.
@@ -77,10 +77,10 @@ def served_pools(
     backends: collections.abc.Iterable[backends_of_cinder.Backend],
     fsids: Fsids,
 ) -> collections.abc.Iterator[Served]:
-    """Find the places of the volumes of each managed tier with a pool.
+    """Yield the pools with the volumes of each managed tier with a pool.
 
-    :param backends: all that report to Cinder's scheduler.
-    :returns: in the order of the file.
+    :param backends: all backends that report to Cinder's scheduler.
+    :returns: pools in the order of the file.
     """
     located: dict[
         object, list[tuple[backends_of_cinder.Backend, rbd_location.Location]]

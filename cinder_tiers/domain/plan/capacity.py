@@ -30,7 +30,7 @@ class FillLevel:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CapacityChange:
-    """Effect of a change on the OSDs that a CRUSH rule takes."""
+    """Effect of a change on the OSDs of a CRUSH rule."""
 
     rule: ceph_state.CrushRule
     before: FillLevel
@@ -42,7 +42,7 @@ class CapacityChange:
     limit_ratio: float
 
     def __str__(self) -> str:
-        """For people: how many OSDs, both levels, and what they pass."""
+        """Return the number of OSDs, both levels, and any limit exceeded."""
         of = (
             f'class {self.rule.device_class}'
             if self.rule.device_class
@@ -73,11 +73,11 @@ def change(
     earlier: Added,
     added: Added,
 ) -> CapacityChange:
-    """Effect of a change on the OSDs of a CRUSH rule.
+    """Return the effect of a change on the OSDs of a CRUSH rule.
 
-    :param shares: how the rule spreads data; of one OSD at least.
-    :param earlier: what changes before this one add.
-    :param added: what this one adds.
+    :param shares: distribution of data by the rule, over at least one OSD.
+    :param earlier: bytes that earlier changes add to each OSD.
+    :param added: bytes that this change adds to each OSD.
     """
     now = {
         osd_id: usage.osds[osd_id].used_bytes + earlier.get(osd_id, 0)

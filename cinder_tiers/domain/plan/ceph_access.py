@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cephx users that plan, audit, export, apply, watch and repair act as.
+"""Cephx users for plan, audit, export, apply, watch and repair.
 
 Their capabilities follow from the commands that are sent, which are listed
-here once. Grammar: ceph doc/rados/operations/user-management.rst,
+only here. Grammar: ceph doc/rados/operations/user-management.rst,
 "Authorization (Capabilities)", and src/mon/MonCap.cc. Pure.
 """
 
@@ -35,7 +35,7 @@ _RBD_OLD_HEADER = 'volume-'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CephCommand:
-    """A command of Ceph, and what it takes to send it."""
+    """A command of Ceph, and the permission to send it."""
 
     prefix: str
     #: `MON`, `MGR` or `OSD`, who answers it.
@@ -148,9 +148,9 @@ FAULT_WRITES = (
 def reader(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> ceph_state.CephxUser:
-    """The user that plan, audit and export need, and who writes nothing.
+    """Return the read-only user for plan, audit and export.
 
-    Of the pools it may read the RBD options only, no image.
+    It may read the RBD options of the pools, but no image.
     """
     return ceph_state.CephxUser(
         name=_name(cluster, 'tiers-reader'),
@@ -169,11 +169,11 @@ def reader(
 def writer(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> ceph_state.CephxUser:
-    """The user that apply needs for a catalog.
+    """Return the user that apply needs for a catalog.
 
-    It may send what apply sends and nothing else; deleting is not among it.
-    What OSDs make of a new option is asked of them, for what they reported to
-    the manager may be from before the change.
+    It may send only the commands of apply, none of which deletes. OSDs are
+    asked for the effect of a new option, because their reports to the manager
+    may be older than the change.
     """
     return ceph_state.CephxUser(
         name=_name(cluster, 'tiers-writer'),
@@ -204,10 +204,10 @@ def writer(
 def watcher(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> ceph_state.CephxUser:
-    """The user that watch needs.
+    """Return the user that watch needs.
 
-    It writes into an RBD namespace of its own in the pools of the tiers, where
-    no volume is, and reads what the cluster reports of itself.
+    It writes into an RBD namespace of its own in the pools of the tiers, which
+    has no volumes, and reads the state of the cluster.
     """
     return ceph_state.CephxUser(
         name=_name(cluster, 'tiers-watcher'),
@@ -226,11 +226,11 @@ def watcher(
 def repairer(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> ceph_state.CephxUser:
-    """The user that repair needs to set limits of images.
+    """Return the user that repair needs to set limits of images.
 
-    It writes the headers of images, where their options are, and can neither
-    read nor write what is in them. It could remove a header: Ceph has no
-    capability for a single method of RBD's class.
+    It writes the headers of images, which hold their options, and can neither
+    read nor write the data. It could remove a header: Ceph has no capability
+    for a single method of RBD's class.
     """
     pools = _pools(catalog, cluster)
     images = (cluster.images_pool,) if cluster.images_pool else ()
@@ -265,9 +265,9 @@ def repairer(
 def watch_preparations(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[tuple[str, ...], ...]:
-    """Steps of an administrator before a watch, as words of `rbd`.
+    """Return the steps of an administrator before a watch, as `rbd` words.
 
-    librbd tries a pool before it makes the first image with data in it,
+    librbd tests a pool when it creates the first image with data in it,
     outside of all namespaces.
     """
     found = []
@@ -283,7 +283,7 @@ def watch_preparations(
 def volumes_grants(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
-    """Further capabilities of the OSDs for `audit --volumes`."""
+    """Return the additional OSD capabilities for `audit --volumes`."""
     images = (cluster.images_pool,) if cluster.images_pool else ()
     return tuple(
         f'profile rbd-read-only pool={_word(pool)}'
@@ -341,7 +341,7 @@ def _has_osd_options(
 def _storages(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[catalogs.RbdPool, ...]:
-    """The pools of the tiers, and those of their caches."""
+    """Return the pools of the tiers, and those of their caches."""
     return tuple(
         rbd
         for tier in catalog.tiers_of(cluster.name)
@@ -352,7 +352,7 @@ def _storages(
 def _limits(
     prefix: str, catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
-    """The arguments that a command of apply may have, each a grant."""
+    """Return the allowed arguments of a command of apply, each a grant."""
     if prefix == _RENAME:
         return tuple(
             f'srcpool={_word(pool_kind.draft_name(pool))}'
@@ -362,7 +362,7 @@ def _limits(
 
 
 def _limit(prefix: str, cluster: catalogs.Cluster) -> str:
-    """The arguments that a command may have; '' for any."""
+    """Return the allowed arguments of a command; '' for any."""
     if prefix.startswith('auth '):
         return f'entity={_word(f"client.{cluster.cinder_user}")}'
     if prefix in _OPTION_WRITES:
@@ -377,9 +377,9 @@ def _command(prefix: str, limit: str) -> str:
 def _pools_with_options(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
-    """Pools whose RBD options are read for a plan.
+    """Return the pools whose RBD options are read for a plan.
 
-    A cache in front of one answers for it.
+    A cache pool answers for the pool behind it.
     """
     pools = []
     for tier in catalog.tiers_of(cluster.name):
@@ -392,7 +392,7 @@ def _pools_with_options(
 def _pools(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
-    """All pools of the tiers; apply reads the RBD options of each."""
+    """Return all pools of the tiers; apply reads the RBD options of each."""
     return tuple(
         dict.fromkeys(
             pool
@@ -403,7 +403,7 @@ def _pools(
 
 
 def _word(text: str) -> str:
-    """A name as capabilities have it."""
+    """Return a name in the notation of capabilities."""
     if _PLAIN.fullmatch(text):
         return text
     quote = "'" if '"' in text else '"'

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Consent by name: what a plan refuses, an operator may allow.
+"""Consent by name: an operator may allow what a plan refuses.
 
-A consent names one object of the plan, and counts for what the plan would do
-to that object and for nothing else, except for the rest of a change of that
-object that was cut off (`Action.continues`). With fields behind a colon, as in
-`pool tier-database (ceph):size`, it counts only while nothing else of the
-object changes. Of an object that is created or deleted, that word stands for
+A consent names one object of the plan. It covers the planned change of that
+object and nothing else, except for the rest of an interrupted change of that
+object (`Action.continues`). With fields after a colon, as in `pool
+tier-database (ceph):size`, it is valid only while no other field of the object
+changes. For an object that is created or deleted, that verb takes the place of
 the fields. Pure. Must not know where names come from.
 """
 
@@ -29,17 +29,17 @@ _Actions = collections.abc.Mapping[actions.Key, actions.Action]
 def grant(
     plan: plans.Plan, names: collections.abc.Iterable[str]
 ) -> plans.Plan:
-    """Lets what is named be carried out.
+    """Allow the refused actions that are named.
 
-    A name that fits nothing is not an error when nothing is left that could be
-    named: after an interrupted apply, the same names finish it.
+    An unknown name is not an error if no refused action could be named any
+    more: after an interrupted apply, the same names finish it.
 
-    :param names: of refused objects, as `str(Key)`, or without the part in
-        parentheses when one refused object only has that kind and name; each
-        may have a colon and fields, separated by commas, behind it.
-    :returns: the plan; what was named is no longer refused, and says so.
+    :param names: refused objects, as `str(Key)`, or without the part in
+        parentheses if only one refused object has that kind and name; each may
+        be followed by a colon and fields, separated by commas.
+    :returns: the plan; the named actions are no longer refused, and marked so.
     :raises errors.ProblemsFound: for each name that fits no refused object,
-        several of them, or one that no consent helps.
+        several of them, or one that consent cannot allow.
     """
     refused = {action.key: action for action in plan.refused}
     refusals = _refusals(plan)
@@ -81,10 +81,10 @@ def _refusals(plan: plans.Plan) -> dict[actions.Key, actions.Refusal]:
 def repeat(
     plan: plans.Plan, names: collections.abc.Collection[str]
 ) -> plans.Plan:
-    """Gives the consents of a plan that was made before.
+    """Give the consents of an earlier plan.
 
-    :param names: as `names_of` returned them; those that fit nothing are left
-        out: the plan has then changed, which `check_same` reports.
+    :param names: result of `names_of`. Names without a refused action are
+        ignored: the plan has then changed, which `check_same` reports.
     """
     return _granted(
         plan,
@@ -97,7 +97,7 @@ def repeat(
 
 
 def names_of(plan: plans.Plan) -> tuple[str, ...]:
-    """The names of all objects to which consent was given."""
+    """Return the names of all objects to which consent was given."""
     return tuple(
         str(action.key) for action in plan.actions if action.consented
     )
@@ -107,10 +107,10 @@ def not_needed(
     plan: plans.Plan,
     names: collections.abc.Iterable[str],
 ) -> tuple[str, ...]:
-    """The names among those that were granted that changed nothing.
+    """Return the granted names that changed nothing.
 
-    :param plan: as `grant` returned it.
-    :param names: as `grant` got them.
+    :param plan: result of `grant`.
+    :param names: names that were given to `grant`.
     """
     allowed = {
         action.key: action for action in plan.actions if action.consented
@@ -124,15 +124,16 @@ def changed_since_plan(
     action: actions.Action,
     current: actions.Resource | None,
 ) -> tuple[difference.Difference, ...]:
-    """Fields that are neither as the plan saw them, nor as declared.
+    """Return the fields that are neither as planned from nor as declared.
 
-    A consent is given to what a plan shows, so what came up since has none.
-    What an interrupted apply has left is half done, and not a change.
+    A consent covers what a plan shows, but no later change. A change that an
+    interrupted apply left half done does not count.
 
-    :param action: one to which consent was given, or that updates a type or
-        its encryption.
-    :param current: the object as it is now; None when it does not exist.
-    :returns: `before` is what is found, `after` what the plan saw.
+    :param action: action with consent, or one that updates a type or its
+        encryption.
+    :param current: current state of the object; None if it does not exist.
+    :returns: differences: `before` is the current value, `after` that in the
+        plan.
     """
     if current is None:
         return ()
@@ -190,11 +191,11 @@ def _named(
     name: str,
     names: collections.abc.Collection[str] = (),
 ) -> tuple[list[actions.Key], frozenset[str] | None]:
-    """The keys that a name fits: one that it fits exactly, or several.
+    """Return the keys that a name fits: one exact match, or several.
 
-    :param names: this one and all others that were given.
-    :returns: the keys, and the fields that the name has; None for all of
-        them. A name of an object may have a colon, too.
+    :param names: all names that were given.
+    :returns: the keys, and the fields in the name; None for all fields. The
+        name of an object may also have a colon.
     """
     name = name.strip()
     if found := _keys_named(refused, name, names):
@@ -236,7 +237,7 @@ def _is_name_of(key: actions.Key, name: str) -> bool:
 def _beyond(
     action: actions.Action, fields: frozenset[str] | None
 ) -> tuple[str, ...]:
-    """Changes of an action besides some fields; all of another action."""
+    """Return changed fields that are not named, or the verb if it is not."""
     if fields is None:
         return ()
     if not (action.before and action.after):
@@ -285,9 +286,9 @@ def _granted(plan: plans.Plan, keys: set[actions.Key]) -> plans.Plan:
 def _unclear(
     name: str, found: list[actions.Key], refusal: actions.Refusal
 ) -> errors.Problem:
-    """A name of several objects, or of one that no consent helps.
+    """Return the problem of an ambiguous name, or of one without consent.
 
-    :param refusal: refusal of the first of them.
+    :param refusal: refusal of the first object.
     """
     where = f'--allow {shlex.quote(name)}'
     if len(found) > 1:

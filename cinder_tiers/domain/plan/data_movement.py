@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Estimates how much data of a pool moves, and where it lies afterwards.
+"""Estimates of the data of a pool that moves, and of its new places.
 
-Only CRUSH itself knows; these are estimates, made from sizes that
-Ceph reports some seconds late. They hold for many placement groups, all alike,
-and for CRUSH weights that follow the capacity of the OSDs, as Ceph sets them.
-Pure. Must not know what a pool was before, nor how it is shown.
+Only CRUSH knows exactly; these estimates use sizes that Ceph reports some
+seconds late. They hold for many placement groups of equal size, and for CRUSH
+weights that follow the capacity of the OSDs, as Ceph sets them. Pure. Must not
+know the former pool, nor how estimates are shown.
 """
 
 import collections.abc
@@ -27,15 +27,14 @@ def shares_of(
     usage: usages.ClusterUsage,
     size: int,
 ) -> Shares:
-    """Returns the share of the data of a pool that each OSD stores.
+    """Return the share of the data of a pool that each OSD stores.
 
-    :param rule: None for one that is not known.
-    :param size: copies, or chunks, of the pool.
-    :returns: by capacity, which is how CRUSH weights are set by default, but
-        no failure domain has more than it may have of each placement group;
-        empty for a rule of which that is not known: one that was written by
-        hand, or has a class for the first copy. An OSD that is out has no
-        capacity.
+    :param rule: CRUSH rule; None if unknown.
+    :param size: number of copies or chunks of the pool.
+    :returns: {OSD id: share}, proportional to capacity, as CRUSH weights are
+        by default, while no failure domain has more than its maximum of each
+        placement group. An OSD that is out has no capacity. Empty for a rule
+        that was written by hand or has a class for the first copy.
     """
     if (
         rule is None
@@ -65,12 +64,12 @@ def _spread(
     levels: list[tuple[str, int]],
     share: float = 1.0,
 ) -> dict[int, float]:
-    """A share of the data of a pool, spread over OSDs.
+    """Return a share of the data of a pool, spread over OSDs.
 
     :param sizes: {OSD id: size}.
     :param places: {OSD id: {bucket type: bucket name}}.
-    :param levels: (bucket type, number of its buckets that have the share of
-        each placement group), from the root to the OSDs.
+    :param levels: (bucket type, number of its buckets that store each
+        placement group), from the root to the OSDs.
     """
     if not levels:
         return {one: share * part for one, part in _parts(sizes, 1).items()}
@@ -94,10 +93,10 @@ def _spread(
 def _parts(
     weights: collections.abc.Mapping[_Place, float], number: int
 ) -> dict[_Place, float]:
-    """Divides data between places by weight, in at most equal shares.
+    """Divide data between places by weight, with a maximum for each.
 
-    CRUSH chooses `number` places for each placement group, and each of them
-    stores as much, so no place stores more than 1 / number of the data.
+    CRUSH chooses `number` places for each placement group, which store the
+    same amount, so no place stores more than 1 / number of the data.
 
     >>> _parts({'a': 6, 'b': 2, 'c': 2}, 2)
     {'a': 0.5, 'b': 0.25, 'c': 0.25}
@@ -116,22 +115,22 @@ def _parts(
 
 
 def kept_by_pg_num(before: int, after: int) -> float:
-    """The share of the placement groups that stay when pg_num changes.
+    """Return the share of placement groups that stay if pg_num changes.
 
-    A split leaves `before` of the `after` placement groups where they are;
-    the others, which are as large, are placed anew once pgp_num follows. A
-    merge first moves the placement groups that will be gone to those that
-    remain, `after` of `before` (Ceph, doc/rados/operations/
-    placement-groups.rst, "pg_num" and "pgp_num"). Of what is placed anew some
-    copies stay by chance, which is not counted here. A number that is no
-    power of two gives groups of two sizes, and a larger error.
+    A split leaves `before` of the `after` placement groups in place; the
+    others, of the same size, are placed anew once pgp_num follows. A merge
+    first moves the placement groups that will be removed to the remaining
+    ones, `after` of `before` (Ceph, doc/rados/operations/placement-groups.rst,
+    "pg_num" and "pgp_num"). Some copies that are placed anew stay by chance,
+    which is not counted here. If a number is not a power of two, there are
+    groups of two sizes, and the error is larger.
 
     >>> kept_by_pg_num(32, 64), kept_by_pg_num(64, 16), kept_by_pg_num(8, 8)
     (0.5, 0.25, 1.0)
 
-    :param before: placement groups, 1 or more.
-    :param after: the same.
-    :returns: more than 0, at most 1.
+    :param before: current number of placement groups, at least 1.
+    :param after: new number of placement groups, at least 1.
+    :returns: share, more than 0, at most 1.
     """
     return min(before, after) / max(before, after)
 
@@ -164,14 +163,13 @@ def copies_kept_by_chance(
     >>> round(kept, 3)
     0.333
 
-    :param before: how the data was spread.
-    :param after: how it will be; either is empty when not known, then
-        nothing is said to stay.
-    :param size_before: copies, or chunks.
-    :param size_after: the same.
-    :param ordered: whether a chunk is of use only in its own place, as those
-        of an erasure code are.
-    :returns: from 0 to the smaller of both sizes.
+    :param before: current distribution of the data.
+    :param after: new distribution. Either may be empty if unknown; the result
+        is then 0.
+    :param size_before: current number of copies or chunks.
+    :param size_after: new number of copies or chunks.
+    :param ordered: whether a chunk has a fixed place, as with an erasure code.
+    :returns: number of copies, from 0 to the smaller size.
     """
     kept = sum(
         min(1.0, size_before * share) * min(1.0, size_after * after[osd_id])
@@ -198,10 +196,10 @@ def copies_kept_by_tree(
     other. Checked with crushtool as above, for replicated pools: rules of
     erasure coded ones draw otherwise when the failure domain is the OSD.
 
-    :param shares: how both rules spread the data.
+    :param shares: distribution of the data by both rules.
     :param domains: both failure domains, bucket types such as host.
-    :param size: copies.
-    :returns: from 0 to `size`.
+    :param size: number of copies.
+    :returns: number of copies, from 0 to `size`.
     """
     one, other = (_together(shares, osds, domain) for domain in domains)
     return size * max(0.0, 1 - (size - 1) / 2 * abs(one - other))
@@ -210,7 +208,7 @@ def copies_kept_by_tree(
 def _together(
     shares: Shares, osds: tuple[ceph_state.Osd, ...], domain: str | None
 ) -> float:
-    """The probability that two OSDs that are drawn share a bucket."""
+    """Return the probability that two drawn OSDs share a bucket."""
     buckets: dict[object, float] = {}
     for osd in osds:
         if osd.osd_id in shares:

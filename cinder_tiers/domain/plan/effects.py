@@ -2,11 +2,10 @@
 
 """Estimated effects of the actions of a plan on data and free space.
 
-Beside the plan, and not part of it: sizes change from minute to minute, the
-plan does not. Only changes of pools that exist have an effect on data; an
-object that is created holds nothing yet. How each figure is made is described
-in `data_movement` and in doc/source/admin/tiers.rst. Pure. Must not know how
-effects are shown.
+They are not part of the plan, because sizes change from minute to minute. Only
+changes of existing pools affect data; a new object holds nothing yet. Each
+figure is described in `data_movement` and in doc/source/admin/tiers.rst. Pure.
+Must not know how effects are shown.
 """
 
 import collections.abc
@@ -49,7 +48,7 @@ class Effect:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All statements, those that are problems named so."""
+        """All statements; problems are marked."""
         return (
             *self.statements,
             *(f'problem: {one}' for one in self.problems),
@@ -66,14 +65,14 @@ def of_plan(
     planned: collections.abc.Iterable[actions.Action],
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> dict[actions.Key, Effect]:
-    """The effects of the actions of a plan.
+    """Return the effects of the actions of a plan.
 
-    Each is estimated as if those before it had been carried out, refused
-    ones too: the last one on some OSDs shows what all of them come to.
+    Each is estimated as if those before it had been carried out, even refused
+    ones; the last action on an OSD set shows the cumulative effect.
 
     :param planned: actions in the order of the plan.
     :param ceph: {name of the cluster in the catalog: its state}.
-    :returns: {key of the action: effect}, `NONE` for those without one.
+    :returns: {key of the action: effect}, `NONE` for an action without effect.
     """
     planned = tuple(planned)
     found = {}
@@ -136,7 +135,7 @@ def of_plan(
 
 
 def _may_be_done(action: actions.Action) -> bool:
-    """Whether an action will be carried out, or would be with consent."""
+    """Return whether an action will or could, with consent, be carried out."""
     return action.refusal is None or action.refusal.yields_to_consent
 
 
@@ -147,13 +146,13 @@ def of_pool(
     ceph: ceph_state.CephState,
     earlier: capacity.Added,
 ) -> tuple[Effect, capacity.Added]:
-    """The effect of changing a pool that exists.
+    """Return the effect of changing an existing pool.
 
-    :param before: as it is.
-    :param after: as it should be.
+    :param before: pool as it exists.
+    :param after: pool as declared.
     :param ceph: cluster with the CRUSH rules of both.
-    :param earlier: what changes before this one add to OSDs.
-    :returns: the effect, and what it adds to OSDs.
+    :param earlier: bytes that earlier changes add to each OSD.
+    :returns: the effect, and the bytes that it adds to each OSD.
     """
     changed = {one.field: one for one in difference.differences(before, after)}
     impossible = _impossible(before, after, changed)
@@ -247,10 +246,10 @@ def _moved(
     why: str,
     steered: bool,
 ) -> tuple[Effect, capacity.Added]:
-    """The effect of what moves data.
+    """Return the effect of a change that moves data.
 
-    All copies take what `df` shows as used, padding and omap included, so
-    that a copy more takes as much as each of those that exist.
+    The used bytes in `df` include padding and omap and are those of all
+    copies, so a further copy takes as much as each existing one.
     """
     one_copy = usage.pools[before.name].used_bytes / before.size
     rules = [
@@ -362,7 +361,7 @@ def _copies_kept(
 def _of_one_tree(
     old: ceph_state.CrushRule | None, new: ceph_state.CrushRule | None
 ) -> tuple[ceph_state.CrushRule, ceph_state.CrushRule] | None:
-    """Both rules, if they take the same OSDs of the same tree."""
+    """Return both rules if they take the same OSDs of the same tree."""
     if (
         old is not None
         and new is not None
@@ -375,14 +374,14 @@ def _of_one_tree(
 
 
 def _are_of_one_level(*rules: ceph_state.CrushRule) -> bool:
-    """Whether CRUSH rules place one copy or chunk in a failure domain."""
+    """Return whether rules place one copy or chunk per failure domain."""
     return all(one.sub_failure_domain is None for one in rules)
 
 
 def _alike(
     old: ceph_state.CrushRule | None, new: ceph_state.CrushRule | None
 ) -> bool:
-    """Whether two rules differ in nothing but their names.
+    """Return whether two rules differ only in their names.
 
     Placement follows from the steps of a rule, not from its name.
     """
@@ -391,9 +390,9 @@ def _alike(
 
 
 def _told(moved: float, grown: float, *, why: str, bound: bool) -> str:
-    """Describe the bytes that move, and those that the pool takes.
+    """Describe the bytes that move, and those that the pool grows by.
 
-    :param bound: whether `moved` is what moves at most.
+    :param bound: whether `moved` is an upper bound.
     """
     parts = ['moves nothing']
     if moved:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Volumes that exist, and that a plan would leave without their pool.
+"""Existing volumes that a plan would leave without their pool.
 
-A tiers file says where the volumes of a tier are to be; backends report where
-they are, and Cinder how many there are. Where these contradict the file, or
-the pool that they mean is gone, what the plan would make is an empty pool in
-which volumes are expected, or a change of another cluster. Such actions are
-refused. Nothing is refused for a tier that has neither backends nor volumes
-yet, and nothing contradicts the file where no backend reports. Pure.
+A tiers file declares where the volumes of a tier should be; backends report
+where they are, and Cinder how many there are. If these contradict the file, or
+the pool is gone, the plan would create an empty pool in which volumes are
+expected, or change another cluster. Such actions are refused. Nothing is
+refused for a tier that has neither backends nor volumes yet; without reports
+of backends, nothing contradicts the file. Pure.
 """
 
 import collections.abc
@@ -37,7 +37,7 @@ _OF_POOL = frozenset({actions.Kind.POOL, actions.Kind.CACHE_TIER})
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Doubt:
-    """A tier of which the volumes may not be where the file has them."""
+    """A tier whose volumes may be elsewhere than the file declares."""
 
     tier: catalogs.CephTier
     #: What backends of the tier report in place of its pool; none when one of
@@ -56,9 +56,9 @@ class Doubt:
 class Doubts:
     """The doubtful tiers of a catalog.
 
-    :param actual: what exists.
-    :param backends: all that report to Cinder's scheduler; none: what they
-        would report is not known.
+    :param actual: existing state.
+    :param backends: all backends that report to Cinder's scheduler; empty if
+        unknown.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Doubts:
 
     @property
     def volume_types(self) -> frozenset[str]:
-        """Names of the volume types of which the volumes are to be counted."""
+        """Names of the volume types whose volumes must be counted."""
         return frozenset(
             name
             for several in self._by_pool.values()
@@ -114,7 +114,8 @@ class Doubts:
         )
 
     def checked(self, action: actions.Action) -> actions.Action:
-        """An action, refused if it would leave volumes without their pool."""
+        """Return the action, refused if it would leave volumes without a pool.
+        """
         where = action.key.cluster
         if where is None:
             return action
@@ -215,10 +216,10 @@ def _fsids(served: backend_pools.Served) -> tuple[str, ...]:
 def _types_by_backend(
     cinder: cinder_state.CinderState,
 ) -> dict[str, tuple[str, ...]]:
-    """{volume_backend_name: names of the types of which volumes are there}.
+    """Return {volume_backend_name: names of types with volumes there}.
 
-    A retired type has the backend of its tier, and a type of somebody else
-    may have it, too. Of a type that overflows, only the first counts.
+    A retired type has the backend of its tier, and an unmanaged type may have
+    it as well. For a type that overflows, only the first backend counts.
     """
     found: dict[str, list[str]] = {}
     for name, one in sorted(cinder.volume_types.items()):
@@ -231,10 +232,10 @@ def _types_by_backend(
 
 
 def _lost(rbd: catalogs.RbdPool, ceph: ceph_state.CephState) -> frozenset[str]:
-    """Pools that do not exist, and held the data of volumes, if there are any.
+    """Return the missing pools that held the data of any volumes.
 
-    A cache holds none. Nor does a data pool that the tier is only now to get,
-    which the change of the pool that names it is refused for.
+    A cache pool holds none. Nor does a data pool that the tier does not use
+    yet: the change of the pool that would use it is refused.
     """
     pools = {rbd.pool}
     head = ceph.pools.get(rbd.pool)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tiers as configuration of what owns a cluster or the cloud.
+"""Tiers as configuration for the tools that own a cluster or the cloud.
 
-An operator such as Rook sets pools again to what its own resources say, and a
-deployment tool writes cinder.conf anew, so a tier must be in their files.
-Pure: plain values, of which no one is a secret. Must not know their notation.
+An operator such as Rook resets pools to its own resources, and a deployment
+tool rewrites cinder.conf, so a tier must be in their files. Pure: plain values
+without secrets. Must not know the notation of the files.
 """
 
 import collections.abc
@@ -64,7 +64,7 @@ class IniFragment(Fragment):
 
 
 def rook(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
-    """Custom resources of Rook, one for each pool (CephBlockPool, v1).
+    """Return custom resources of Rook, one per pool (CephBlockPool, v1).
 
     Fields: rook pkg/apis/ceph.rook.io/v1/types.go, PoolSpec.
     """
@@ -158,7 +158,7 @@ def rook_values(
 ) -> dict[str, tuple[str, str, object]]:
     """Return the fields of Rook for a pool.
 
-    :param pool: as it is wanted.
+    :param pool: pool as declared.
     :returns: {field of the pool: (section of `spec`, name in it, value)}.
     """
     found: dict[str, tuple[str, str, object]] = {}
@@ -261,10 +261,10 @@ def _rook_notes(
 
 
 def cephadm(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
-    """OSD service specifications for what the OSDs of tiers must be.
+    """Return OSD service specifications for the requirements of tiers.
 
-    Pools, CRUSH rules and options are not cephadm's: plan and apply keep
-    them. Fields: ceph doc/cephadm/services/osd.rst.
+    cephadm does not manage pools, CRUSH rules and options: plan and apply do.
+    Fields: ceph doc/cephadm/services/osd.rst.
     """
     return tuple(
         Fragment(
@@ -325,7 +325,7 @@ def _required(
 def _beyond_cephadm(
     required: tuple[catalogs.Requirements, ...],
 ) -> list[str]:
-    """Names of requirements that no OSD service specification has."""
+    """Return the requirements that OSD service specifications cannot state."""
     names = {name for one in required for name in one.declared}
     return sorted(names - {'rotational', 'fast_db', 'fast_wal'})
 
@@ -358,7 +358,7 @@ def _osd_specification(
 
 
 def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
-    """Backends as kolla-ansible has them.
+    """Return backends for kolla-ansible.
 
     Variables: kolla-ansible ansible/group_vars/all/cinder.yml and
     doc/source/reference/storage/external-ceph-guide.rst.
@@ -465,7 +465,7 @@ def _clusters_of_backends(catalog: catalogs.Catalog) -> tuple[str, ...]:
 
 
 def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
-    """Backends as openstack-ansible has them.
+    """Return backends for openstack-ansible.
 
     Variables: openstack-ansible-os_cinder doc/source/configure-cinder.rst and
     defaults/main.yml.
@@ -564,15 +564,15 @@ def _last(
 
 
 def _cluster_of(cluster: catalogs.Cluster) -> str:
-    """Its name for kolla-ansible: ceph.conf and keyring are named after it."""
+    """Return the name by which kolla-ansible finds ceph.conf and keyring."""
     return pathlib.PurePath(cluster.conf or backend_config.DEFAULT_CONF).stem
 
 
 def _for_jinja(text: str) -> str:
-    """A text that comes through a template of Ansible as it is.
+    """Return a text that a template of Ansible leaves unchanged.
 
-    The author of a tiers file must not run what he likes as the deployer. A
-    block of `raw` would end at an `endraw` of the text.
+    The author of a tiers file must not run code as the deployer. A `raw` block
+    would end at an `endraw` in the text.
 
     >>> _for_jinja('{% a %}')
     "{{ '{' }}% a %}"
@@ -581,7 +581,7 @@ def _for_jinja(text: str) -> str:
 
 
 def _for_ansible(text: str) -> str:
-    """A value of cinder.conf that comes through a template of Ansible.
+    """Return a value of cinder.conf for a template of Ansible.
 
     >>> _for_ansible('a$b')
     'a$$b'

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects that an operator of Kubernetes would set back. Pure.
+"""Objects that an operator of Kubernetes would reset. Pure.
 
-Rook makes each pool of a CephBlockPool what that says, again and again, so
-two that own a pool would undo each other's work. Whether a pool has such a
-resource is not known to Ceph. cephadm owns no pool, but may set the memory of
-OSDs by host (`_autotune_host_memory`, ceph src/pybind/mgr/cephadm/serve.py).
+Rook repeatedly resets each pool to its CephBlockPool, so two owners of a pool
+would undo each other's changes. Ceph does not know whether a pool has such a
+resource. cephadm owns no pool, but may set the memory of OSDs by host
+(`_autotune_host_memory`, ceph src/pybind/mgr/cephadm/serve.py).
 """
 
 import collections.abc
@@ -27,7 +27,7 @@ def left_to_owner(
     action: actions.Action,
     clusters: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> actions.Action:
-    """An action, refused if it would do what is up to another owner.
+    """Return the action, refused if another owner would undo it.
 
     :param clusters: {name of the cluster: its state}.
     """

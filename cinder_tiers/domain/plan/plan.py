@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan: what separates the world from the catalog.
+"""The plan: the actions that make the cloud match the catalog.
 
-Pure: the same catalog and state give the same plan, and when nothing
-separates them it is empty, so it is the drift check too. Must not know how
-actions are carried out or shown.
+Pure: the same catalog and state give the same plan. It is empty if they match,
+so it also detects drift. Must not know how actions are carried out or shown.
 """
 
 import collections.abc
@@ -41,7 +40,7 @@ class Plan:
     def refused(self) -> _Actions:
         """Actions that only an operator may allow.
 
-        While there is one, no part of the plan is executed.
+        While there is one, no action of the plan is carried out.
         """
         return tuple(
             action for action in self.actions if action.refusal is not None
@@ -54,13 +53,13 @@ def make(
     actual: actual_state.ActualState,
     backends: collections.abc.Iterable[backends_of_cinder.Backend] = (),
 ) -> Plan:
-    """Compares the catalog with what exists.
+    """Compare the catalog with the existing state.
 
-    :param backends: all that report to Cinder's scheduler; none: where they
-        keep volumes is not known.
-    :returns: a plan, empty when nothing is to be done.
-    :raises errors.ProblemsFound: when a cluster cannot hold a tier, or a
-        project is unknown.
+    :param backends: all backends that report to Cinder's scheduler; empty if
+        unknown.
+    :returns: a plan, which is empty if nothing must be done.
+    :raises errors.ProblemsFound: a cluster cannot hold a tier, or a project is
+        unknown.
     """
     problems = (
         *cluster_rules.check(catalog, actual.ceph),
@@ -80,9 +79,9 @@ def make(
 def _completed(
     found: collections.abc.Sequence[actions.Action],
 ) -> collections.abc.Iterator[actions.Action]:
-    """Lets what needs an object wait for all that completes it, too.
+    """Make actions that need an object wait until it is complete.
 
-    An object that nothing completes is made as a whole.
+    An object that nothing completes is created as a whole.
     """
     by_object: dict[actions.Key, set[actions.Key]] = {}
     for action in found:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Deletions of a plan, which come after all that it makes.
+"""Deletions of a plan, which follow all actions that create.
 
-Something else may be about to replace it: a tier the fallback, a tag, or the
-type that a project uses. Pure.
+Another object may replace the deleted one: another tier the fallback, or a
+tag, or the type that a project uses. Pure.
 """
 
 import collections.abc
@@ -16,7 +16,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 
 
 def removed_by(action: actions.Action) -> str:
-    """Describes what an action removes; '' if it removes nothing.
+    """Describe what an action removes; '' if it removes nothing.
 
     >>> from cinder_tiers.domain.state import cinder
     >>> removed_by(
@@ -44,7 +44,7 @@ def removed_by(action: actions.Action) -> str:
 
 
 def _begins_choice(action: actions.Action) -> bool:
-    """Whether it makes a volume type that leaves the choice to the image."""
+    """Return whether it creates a volume type that follows the image."""
     return (
         action.before is None
         and isinstance(action.after, cinder_state.VolumeType)
@@ -55,12 +55,12 @@ def _begins_choice(action: actions.Action) -> bool:
 def last(
     planned: collections.abc.Iterable[actions.Action],
 ) -> tuple[actions.Action, ...]:
-    """Actions in an order in which they can be carried out.
+    """Return actions in an order in which they can be carried out.
 
-    First all that takes nothing away, then updates that do, then deletions.
-    What needs an action comes after it, what closes a volume type to a
-    project comes after what unsets it as the default type of that project,
-    and what was created last is deleted first.
+    Actions that remove nothing come first, then updates that do, then
+    deletions. An action comes after those that it needs, the closing of a
+    volume type to a project after the action that unsets it as the default of
+    that project, and the last object created is deleted first.
 
     :param planned: actions, each after those of its kind that it needs.
     """
@@ -109,10 +109,10 @@ def last(
 def _one_by_one(
     several: collections.abc.Iterable[actions.Action],
 ) -> collections.abc.Iterator[actions.Action]:
-    """Yields each when nothing that must come before it is left.
+    """Yield each action when no action that must precede it is left.
 
-    Where each waits for another, as when two projects swap tiers, a project
-    is without a default type of its own until it may use the next one.
+    If actions wait for each other, as when two projects swap tiers, a project
+    has no default type of its own until it may use the next one.
     """
     left = list(several)
     while left:
@@ -139,7 +139,7 @@ def _waits(
 
 
 def _leaves(one: actions.Action, other: actions.Action) -> frozenset[str]:
-    """Projects of which one unsets the default type that another closes."""
+    """Return projects whose default type one unsets and the other closes."""
     old, new = one.before, one.after
     if (
         not isinstance(old, cinder_state.ProjectDefaults)
@@ -155,7 +155,7 @@ def _leaves(one: actions.Action, other: actions.Action) -> frozenset[str]:
 def _unset_first(
     action: actions.Action, left: collections.abc.Iterable[actions.Action]
 ) -> actions.Action:
-    """Returns the action, so that it unsets before it waits for others."""
+    """Return the action, changed to unset before it waits for others."""
     old, new = action.before, action.after
     if not isinstance(old, cinder_state.ProjectDefaults) or not isinstance(
         new, cinder_state.ProjectDefaults

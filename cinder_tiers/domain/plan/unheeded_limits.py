@@ -2,7 +2,7 @@
 
 """Tiers with limits by size on backends that do not set them.
 
-Such a tier is as declared, and its volumes have no limit. Pure. Must not know
+Such a tier is as declared, but its volumes have no limit. Pure. Must not know
 how backends are listed.
 """
 
@@ -31,11 +31,11 @@ def find(
     catalog: catalogs.Catalog,
     backends: collections.abc.Sequence[backends_of_cinder.Backend],
 ) -> collections.abc.Iterator[Unheeded]:
-    """Each tier with limits by size that a backend of it does not set.
+    """Yield each tier with limits by size that one of its backends ignores.
 
-    :param backends: all that report to Cinder's scheduler.
-    :returns: in the order of the file; none for a tier whose volumes Cinder
-        places only where they are set.
+    :param backends: all backends that report to Cinder's scheduler.
+    :returns: findings in the order of the file; none for a tier that requires
+        the capability, so Cinder places its volumes only where limits are set.
     """
     for tier in catalog.ours:
         keys = qos_spec.limits_by_size_of(tier)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tiers that no backend serves as things are, and why.
+"""Tiers without a backend that can take a volume, and the reasons.
 
-Such a tier is as declared, and each volume of it ends in error, or goes where
-the tier overflows to. Pure. Must not know how backends are listed.
+Such a tier is as declared, but each new volume of it ends in error, or goes to
+the tier of its overflow. Pure. Must not know how backends are listed.
 """
 
 import collections.abc
@@ -27,7 +27,7 @@ _Backends = collections.abc.Sequence[backends_of_cinder.Backend]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Unserved:
-    """A tier of which no backend may take a volume."""
+    """A tier without a backend that may take a volume."""
 
     tier: str
     #: What is asked of backends, and what they have in place of it.
@@ -42,14 +42,14 @@ def find(
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
     backends: _Backends,
 ) -> collections.abc.Iterator[Unserved]:
-    """Each tier without a backend of its own, in the order of the file.
+    """Yield each tier without a backend of its own, in file order.
 
-    Zones and room are not looked at: the scheduler tells no zones, and what
-    is full today may be empty tomorrow.
+    Zones and free space are not considered: the scheduler does not report
+    zones, and a backend that is full today may be empty tomorrow.
 
-    :param volume_types: {name: volume type} of all that exist, for extra specs
-        that the catalog does not have and leaves alone.
-    :param backends: all that report to Cinder's scheduler.
+    :param volume_types: {name: volume type} of all existing types, for extra
+        specs that the catalog does not have and leaves alone.
+    :param backends: all backends that report to Cinder's scheduler.
     """
     by_name: dict[object, list[backends_of_cinder.Backend]] = {}
     for one in backends:
@@ -93,12 +93,12 @@ def find_elsewhere(
     backends: _Backends,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> collections.abc.Iterator[Unserved]:
-    """Each tier of which backends keep volumes in another pool.
+    """Yield each tier whose backends keep volumes in another pool.
 
-    :param plan: where it refuses a pool, it says so itself.
-    :param backends: all that report to Cinder's scheduler.
+    :param plan: plan whose refused pools are not reported again.
+    :param backends: all backends that report to Cinder's scheduler.
     :param ceph: {name of the cluster in the catalog: its state}.
-    :returns: in the order of the file.
+    :returns: findings in the order of the file.
     """
     refused = {
         (action.key.cluster, action.key.name)
@@ -126,7 +126,7 @@ def _why_not(
     backends: _Backends,
     by_name: collections.abc.Mapping[object, _Backends],
 ) -> str | None:
-    """Why no backend of a tier meets extra specs; None when one does."""
+    """Return why no backend of a tier meets extra specs; None if one does."""
     named = backends if tier.backend is None else by_name.get(tier.backend, ())
     if not backends:
         return "no backend reports to Cinder's scheduler"
@@ -150,10 +150,10 @@ def _remedy(
     names: collections.abc.Container[object],
     suggestion: collections.abc.Callable[[str], str],
 ) -> str:
-    """Return the advice to the operator.
+    """Return advice for the operator.
 
-    :param names: each `volume_backend_name` that is reported.
-    :param suggestion: suggestion of a name, `did you mean ...? ` or nothing.
+    :param names: each reported `volume_backend_name`.
+    :param suggestion: returns `did you mean ...? ` for a name, or ''.
     """
     if tier.backend is None or tier.backend in names:
         return (
