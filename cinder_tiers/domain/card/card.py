@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The card of a tier: what it is for, what is promised, what was measured.
+"""The card of a tier: its purpose, its promise, and measured figures.
 
 Pure. ``etc/cinder-tiers/card.schema.json`` is the schema of a card, as
-``openstack tier show -f json`` has it. Must not know how a card is written in
-the description of a volume type, nor where figures come from.
+``openstack tier show -f json`` prints it. Must not know how a card is written
+in the description of a volume type, nor where figures come from.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _MOST = 10**18
 
 
 def rounded(value: float) -> float:
-    """A figure to so many digits as a card has.
+    """Return a figure, rounded to the digits of a card.
 
     :param value: 0 or more, and finite.
 
@@ -43,7 +43,7 @@ def rounded(value: float) -> float:
 
 
 def number_text(value: float) -> str:
-    """A finite number without an exponent, such that none of it is lost.
+    """Return a finite number without exponent and without loss of digits.
 
     >>> number_text(5e-05), number_text(1e21), number_text(12.50)
     ('0.00005', '1000000000000000000000', '12.5')
@@ -53,9 +53,9 @@ def number_text(value: float) -> str:
 
 
 def time_text(time: datetime.datetime) -> str:
-    """A minute in UTC, as cards have it; later ones sort behind it.
+    """Return a time in UTC to the minute; texts sort like the times.
 
-    :param time: a time with a UTC offset.
+    :param time: time with a UTC offset.
 
     >>> time_text(datetime.datetime.fromisoformat('2026-11-29T14:05:59+01:00'))
     '2026-11-29T13:05Z'
@@ -65,7 +65,7 @@ def time_text(time: datetime.datetime) -> str:
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is such a minute."""
+    """Return whether a text is a result of `time_text`."""
     if not _TIME.fullmatch(text):
         return False
     try:
@@ -95,7 +95,7 @@ class Figure:
     def __post_init__(self) -> None:
         """Check the values, which may come from a description.
 
-        :raises ValueError: names what is wrong
+        :raises ValueError: a value is invalid; the text names it
         """
         if not expectations.PATTERN.fullmatch(self.pattern):
             raise ValueError(f'pattern {self.pattern[:60]!r} is not one')
@@ -119,7 +119,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Figure that guests on the tier got."""
+    """Figures that guests on the tier measured."""
 
     #: minute in which the measurement ended, such as 2026-11-29T14:05Z; of
     #: several, the first
@@ -136,7 +136,7 @@ class Measured:
     def __post_init__(self) -> None:
         """Check the values, which may come from a description.
 
-        :raises ValueError: names what is wrong
+        :raises ValueError: a value is invalid; the text names it
         """
         if not is_time(self.ended_at):
             raise ValueError(f'{self.ended_at[:20]!r}: expected a time in UTC')
@@ -153,7 +153,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A tier, for those who choose among tiers."""
+    """Description of a tier for users who choose among tiers."""
 
     #: what the tier is for, in the words of the cloud's operator
     purpose: str = ''
@@ -170,5 +170,5 @@ class Card:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of a card."""
+    """Return the JSON schema of a card."""
     return {'title': 'card of a tier of cinder-tiers', **record.schema(Card)}

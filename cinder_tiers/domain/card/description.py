@@ -2,19 +2,18 @@
 
 """A card as the description of a volume type, and back.
 
-Members see no extra spec of ours, and Cinder changes none of a volume type
-that has volumes; the description is what everybody sees who may use the type,
-and can be changed at any time. After the words of the operator it has at most
-two sentences, of which nothing is ever cut within a clause::
+Members see no managed extra spec, and Cinder changes none of a volume type
+that has volumes; but all users of the type see its description, which can be
+changed at any time. After the text of the operator it has at most two
+sentences, in which no clause is ever cut::
 
     Promise: PATTERN QUANTITY at least NUMBER, QUANTITY at most NUMBER;
     PATTERN QUANTITY at least NUMBER. Measured TIME on Ceph RELEASE:
     PATTERN (N runs) QUANTITY MEAN [LOW, HIGH], QUANTITY MEAN [LOW, HIGH];
     PATTERN (N runs) QUANTITY MEAN [LOW, HIGH]. Card FINGERPRINT.
 
-in one line; "on Ceph RELEASE" only where there is one; and in place of the
-second, ``Not measured since TIME.`` Pure. What is not exactly so is the
-operator's words.
+in one line; "on Ceph RELEASE" only if it is known; and instead of the second
+sentence, ``Not measured since TIME.`` Any other text is the operator's. Pure.
 """
 
 from collections.abc import Iterable
@@ -70,7 +69,7 @@ _SENTENCE = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class _Clause:
-    """Part of a description, written as a whole or not at all."""
+    """Part of a description that is written as a whole or not at all."""
 
     pattern: str
     #: Behind the pattern.
@@ -78,10 +77,10 @@ class _Clause:
 
 
 def limit_text(name: str, value: float) -> str:
-    """Write a limit as a quantity, "at least" or "at most", and a number.
+    """Return a limit as a quantity, "at least" or "at most", and a number.
 
-    :param name: as in ``expectations.find``.
-    :param value: value in the unit that the name says.
+    :param name: name of a limit, see ``expectations.find``.
+    :param value: value in the unit of the limit.
 
     >>> limit_text('p99_ms_max', 20)
     'p99_ms at most 20'
@@ -94,7 +93,7 @@ def limit_text(name: str, value: float) -> str:
 
 
 def figure_text(figure: cards.Figure) -> str:
-    """A figure without its pattern: the mean, and its 95 % interval."""
+    """Return a figure without its pattern: the mean, and its 95 % interval."""
     mean, low, high = (
         cards.number_text(each)
         for each in (figure.mean, figure.low, figure.high)
@@ -120,7 +119,7 @@ def _figure_clause(figure: cards.Figure) -> _Clause:
 
 
 def _joined(clauses: Iterable[_Clause]) -> str:
-    """Clauses in their order, a pattern before those that follow it."""
+    """Return clauses in their order, each pattern once before its clauses."""
     return '; '.join(
         f'{pattern} {", ".join(one.text for one in several)}'
         for pattern, several in itertools.groupby(
@@ -190,7 +189,7 @@ Not measured since 2026-11-29T14:05Z.'
 
 
 def _splits(text: str) -> Iterable[tuple[str, list[str]]]:
-    """(pattern, clauses) of each group of a sentence."""
+    """Yield (pattern, clauses) of each group of a sentence."""
     for group in text.split('; '):
         pattern, _, rest = group.partition(' ')
         runs = ''
@@ -205,9 +204,9 @@ def _number(text: str) -> float:
 
 
 def _read_measured(found: re.Match[str]) -> cards.Measured:
-    """The record of a sentence.
+    """Return the record of a sentence.
 
-    :raises ValueError: a value cannot be.
+    :raises ValueError: a value is invalid.
     """
     figures = []
     for head, clauses in _splits(found['groups']):
@@ -233,9 +232,9 @@ def _read_measured(found: re.Match[str]) -> cards.Measured:
 
 
 def _read_promise(text: str) -> dict[str, dict[str, float]]:
-    """{pattern: {limit: value}} of a sentence.
+    """Return {pattern: {limit: value}} of a sentence.
 
-    :raises ValueError: it is not what a catalog can have.
+    :raises ValueError: a catalog cannot have the promise.
     """
     promise: dict[str, dict[str, float]] = {}
     for pattern, clauses in _splits(text):
@@ -253,11 +252,11 @@ def _read_promise(text: str) -> dict[str, dict[str, float]]:
 
 
 def read(text: str) -> cards.Card:
-    """The card of a description, which anybody may have written.
+    """Return the card of a description, which anybody may have written.
 
-    :param text: any.
-    :returns: what is not a sentence of ours, digit by digit as ``write`` has
-        it, is the purpose.
+    :param text: any text.
+    :returns: card; text that is not exactly as ``write`` formats it is the
+        purpose.
     """
     if len(text) > MOST_CHARS:
         return cards.Card(purpose=text)
@@ -292,13 +291,13 @@ def read(text: str) -> cards.Card:
 
 
 def purpose(text: str) -> str:
-    """The operator's words of a description.
+    """Return the operator's text of a description.
 
-    Who edits a description may leave one card behind another, of which
-    ``read`` takes the last, or a line break behind it. What remains must not
-    become words: it would be a card again once the last is gone.
+    An edited description may have one card after another, of which ``read``
+    takes the last, or a line break after it. The former must not become text:
+    it would be a card again once the last is removed.
 
-    :param text: any; stays as it is where it does not end as a card does.
+    :param text: any text; it is unchanged unless it ends with a card.
 
     >>> purpose('X. Promise: a iops at least 5. Promise: a iops at least 6.')
     'X.'
@@ -311,9 +310,9 @@ def purpose(text: str) -> str:
 
 
 def is_continued(text: str) -> bool:
-    """Whether a card has words behind it, and so is words itself.
+    """Return whether text follows a card, so that it counts as text.
 
-    :param text: any.
+    :param text: any text.
 
     >>> is_continued('X. Not measured since 2026-11-29T14:05Z. Ask Ann.')
     True
@@ -322,9 +321,9 @@ def is_continued(text: str) -> bool:
 
 
 def room(card: cards.Card) -> int:
-    """Characters that a purpose and its whole promise leave to figures.
+    """Return the characters that purpose and promise leave to figures.
 
-    :returns: 0 or more.
+    :returns: number of characters, 0 or more.
     """
     text = _text(card, list(_limit_clauses(card.promise)), ())
     return max(0, MOST_CHARS - len(text) - bool(text))

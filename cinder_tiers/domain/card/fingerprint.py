@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fingerprint of all that the figures of a tier depend on.
+"""Fingerprint of everything that determines the figures of a tier.
 
-Pure. Neither words nor tags, access, quotas or promises are in it: no figure
-depends on them. Must not know where a fingerprint is kept.
+Pure. It does not cover descriptions, tags, access, quotas or promises, which
+affect no figure. Must not know where a fingerprint is kept.
 """
 
 from collections.abc import Collection
@@ -21,9 +21,9 @@ _DIGITS = 6
 
 
 def _plain(value: object) -> object:
-    """A value for JSON; of records only what is not left at its default.
+    """Return a value for JSON; records without fields at their default.
 
-    So that a setting that a later release adds changes no fingerprint.
+    So a setting that a later release adds changes no fingerprint.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
@@ -56,12 +56,12 @@ def _digits(value: object) -> str:
 def osds_of(
     pools: Collection[str], state: ceph_state.CephState
 ) -> frozenset[int]:
-    """Ids of the OSDs on which pools may lie, by their CRUSH rules.
+    """Return the ids of the OSDs on which pools may lie, by CRUSH rules.
 
-    Those that are out are among them: most come back, and a card is not lost
-    for a disk that was.
+    OSDs that are out are included: most come back, and a failed disk does not
+    invalidate a card.
 
-    :param pools: names; one that does not exist has none.
+    :param pools: names of pools; one that does not exist has no OSD.
     """
     rules = [
         state.crush_rules.get(state.pools[name].crush_rule)
@@ -82,9 +82,9 @@ def of_tier(
     tier: catalogs.Tier,
     state: ceph_state.CephState | None,
 ) -> str:
-    """The fingerprint of a tier.
+    """Return the fingerprint of a tier.
 
-    :param state: state of its cluster; None when it has none.
+    :param state: state of its cluster; None without a cluster.
     """
     found = [
         _digits(
@@ -112,10 +112,10 @@ def changes(
     tier: catalogs.Tier,
     state: ceph_state.CephState | None,
 ) -> tuple[str, ...]:
-    """Name what changed since a tier was measured, each change as a clause.
+    """Return what changed since a tier was measured, each as a clause.
 
-    :param state: of its cluster; None when it has none, or it is not known:
-        what Ceph says is not compared then.
+    :param state: state of its cluster; None without a cluster or if unknown:
+        facts of Ceph are then not compared.
     """
     return tuple(_changes(measured, catalog, tier, state))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A card as lines for people, with the words of descriptions. Pure."""
+"""A card as lines for people, in the form of descriptions. Pure."""
 
 import collections.abc
 import itertools
@@ -10,7 +10,7 @@ from cinder_tiers.domain.card import description as descriptions
 
 
 def promised(card: cards.Card) -> collections.abc.Iterator[str]:
-    """A line for each pattern that something is promised of.
+    """Yield a line for each pattern with a promise.
 
     >>> list(promised(cards.Card(promise={'oltp': {'iops_min': 500}})))
     ['oltp: iops at least 500']

@@ -2,8 +2,8 @@
 
 """The expectations of a tier: limits of what fio measures in guests.
 
-For each fio pattern, by name, limits by name: `iops_min: 500`. Pure. Must not
-know who measures, nor where expectations are written.
+Each fio pattern has limits by name: `iops_min: 500`. Pure. Must not know who
+measures, nor where expectations are written.
 """
 
 import collections.abc
@@ -29,7 +29,7 @@ SYNC = 'sync'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Metric:
-    """Figures that can be limited."""
+    """A figure that can be limited."""
 
     #: Of its values; empty for a plain number.
     unit: str
@@ -115,7 +115,7 @@ QUANTITIES_EXPECTED = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limit:
-    """A limit by its name."""
+    """A limit, parsed from its name."""
 
     #: What is limited: `iops`, `p99_ms` and the like.
     metric: str
@@ -142,7 +142,7 @@ class Limit:
 
 
 def find(name: str) -> Limit | None:
-    """The limit of a name; None when there is none of that name.
+    """Return the limit with a name, or None.
 
     >>> find('p99.9_ms_max').percent, find('iops_min').is_least
     (99.9, True)
@@ -171,10 +171,10 @@ def find(name: str) -> Limit | None:
 
 
 def limit(name: str) -> Limit:
-    """Return the limit of a name.
+    """Return the limit with a name.
 
-    :param name: as in `find`
-    :raises ValueError: there is none of that name
+    :param name: name of a limit, see `find`
+    :raises ValueError: there is no limit with that name
     """
     found = find(name)
     if found is None:
@@ -189,12 +189,13 @@ def _metric(name: str) -> _Metric:
 
 
 def find_quantity(name: str) -> Limit | None:
-    """Figures by which tiers can be compared, as a limit of it.
+    """Return a quantity by which tiers can be compared, as its limit.
 
-    The limit knows the unit, and that more is better if it is a least one.
+    The limit has the unit; `is_least` says that more is better.
 
-    :param name: a limit's without its bound, such as `iops`, `read_p99_ms`
-    :returns: None when there is none, or when it is not one figure of all
+    :param name: name of a limit without its bound, such as `iops`,
+        `read_p99_ms`
+    :returns: limit; None if there is none, or if it is not one figure of all
         guests
 
     >>> find_quantity('write_iops').is_least, find_quantity('fairness')
@@ -207,10 +208,10 @@ def find_quantity(name: str) -> Limit | None:
 
 
 def quantity(name: str) -> Limit:
-    """Return the quantity of a name, as a limit of it.
+    """Return the quantity with a name, as its limit.
 
-    :param name: as in `find_quantity`
-    :raises ValueError: there is none of that name
+    :param name: name of a quantity, see `find_quantity`
+    :raises ValueError: there is no quantity with that name
     """
     found = find_quantity(name)
     if found is None:
@@ -224,10 +225,10 @@ def of_directions(
     names: collections.abc.Iterable[str],
     directions: collections.abc.Collection[str],
 ) -> tuple[str, ...]:
-    """Names of quantities, each of these directions alone.
+    """Return names of quantities, restricted to each of some directions.
 
-    :param names: those that have a direction keep it
-    :param directions: some of `DIRECTIONS`; none: the names as they are
+    :param names: names; one with a direction keeps it
+    :param directions: some of `DIRECTIONS`; without any, names are unchanged
 
     >>> of_directions(['iops', 'read_p99_ms'], ['write'])
     ('write_iops', 'read_p99_ms')
@@ -244,7 +245,7 @@ def of_directions(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WrongExpectation:
-    """Something wrong with expectations."""
+    """A problem of expectations."""
 
     #: Keys from the expectations on.
     path: tuple[str, ...]
@@ -254,9 +255,9 @@ class WrongExpectation:
 
 
 def faults(expected: object) -> collections.abc.Iterator[WrongExpectation]:
-    """All that is wrong with what should be expectations.
+    """Yield all problems of a value that should be expectations.
 
-    :param expected: any plain value, as YAML or JSON has it.
+    :param expected: any plain value of YAML or JSON.
     """
     if not isinstance(expected, collections.abc.Mapping):
         yield _no_mapping(expected, (), 'a mapping of fio patterns')

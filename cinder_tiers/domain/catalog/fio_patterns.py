@@ -2,8 +2,8 @@
 
 """Names of the fio patterns in the profiles that come with the project.
 
-For messages about a tiers file, which is read where the profiles may not be
-installed. Pure.
+They are for messages about a tiers file, which may be read on a host without
+the profiles. Pure.
 """
 
 import collections.abc
@@ -37,7 +37,7 @@ NAMES = frozenset(_NAMES.split())
 def unknown(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Expectations of patterns that no profile of the project has.
+    """Yield expectations of patterns that no profile of the project has.
 
     They are not problems of the file: a task or a fio job file may have
     patterns of any name. But a pattern that no task runs is never measured.

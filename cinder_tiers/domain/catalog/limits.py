@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names, words and bounds of the tiers file, each written once.
+"""Allowed names, values and ranges of the tiers file, each defined once.
 
-The schema of the file is generated from them, and `export` and the command
-line compare with them what they are about to write. Must not know how the
-file is laid out, nor what exists in a cloud.
+The schema of the file is generated from them; `export` and the command line
+check their output against them. Must not know how the file is laid out, nor
+what exists in a cloud.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from cinder_tiers.domain.catalog import expectations
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Text:
-    """The texts that one place of the file may have."""
+    """Texts that a place in the file may have."""
 
     #: Completes "expected ..." of a message.
     expected: str
@@ -26,7 +26,7 @@ class Text:
     max_chars: int | None = None
 
     def fits(self, text: str) -> bool:
-        """Whether a text may be there."""
+        """Return whether a text is allowed."""
         return (
             len(text) >= self.min_chars
             and (self.max_chars is None or len(text) <= self.max_chars)
@@ -44,7 +44,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """The numbers that one place of the file may have, both ends included.
+    """Numbers that a place in the file may have, both ends included.
 
     >>> 7 in Range(1, 10), 0 in Range(1, 10)
     (True, False)
@@ -293,7 +293,7 @@ _OF_64_BITS = frozenset({'target_max_bytes', 'target_max_objects'})
 
 
 def cache_count(name: str) -> Range:
-    """The values of a setting of a cache tier that is a count.
+    """Return the range of a count among the settings of a cache tier.
 
     :param name: one of `cache_tier.COUNTS`.
     """

@@ -2,7 +2,7 @@
 
 """The catalog: the tiers that an operator declares.
 
-These values say what should be. Must not know how the file is written, nor
+Its values declare the wanted state. Must not know how the file is written, nor
 what exists in Cinder or Ceph. Rules between the values are in
 `validation.catalog`.
 """
@@ -51,7 +51,7 @@ PUBLIC = 'public'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CatalogSource:
-    """Places at which the values of a catalog were written, for messages."""
+    """Places in the file of the values of a catalog, for messages."""
 
     file: str = 'catalog'
     #: {place: file} of what is not in `file`, but in one that it includes.
@@ -64,9 +64,9 @@ class CatalogSource:
     )
 
     def where(self, path: Path) -> str:
-        """`file:line` of a place, or of the nearest place around it.
+        """Return `file:line` of a place, or of the nearest place around it.
 
-        :returns: only the file when nothing around it has a line.
+        :returns: only the file if no place around it has a line.
         """
         for length in range(len(path), -1, -1):
             if path[:length] in self.lines:
@@ -76,7 +76,7 @@ class CatalogSource:
         return self.file
 
     def below(self, path: Path) -> collections.abc.Callable[[str], str]:
-        """Gives `where` of a name below a place."""
+        """Return a function that gives `where` of a name below a place."""
         return lambda name: self.where((*path, name))
 
 
@@ -132,13 +132,13 @@ class Replicated:
 
     @property
     def least_min_size(self) -> int:
-        """The least min_size with which no write depends on one disk."""
+        """Least min_size with which no write depends on one disk."""
         return min(2, self.size)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ErasureCoded:
-    """Each object cut in k chunks, with m more to compute lost ones from."""
+    """Each object split into k chunks, with m more to recover lost ones."""
 
     k: int
     m: int
@@ -161,12 +161,12 @@ class ErasureCoded:
 
     @property
     def size(self) -> int:
-        """Chunks."""
+        """Number of chunks of an object."""
         return self.k + self.m
 
     @property
     def least_min_size(self) -> int:
-        """The least min_size with which no write depends on one disk."""
+        """Least min_size with which no write depends on one disk."""
         return self.k + 1
 
     @property
@@ -181,15 +181,15 @@ class ErasureCoded:
 
     @property
     def domains_to_lose(self) -> int:
-        """Failure domains that may be lost with no data lost."""
+        """Failure domains that may be lost without loss of data."""
         return self.m // self.per_failure_domain
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """Requirements of each OSD of a tier.
+    """Requirements of a tier for each of its OSDs.
 
-    What is None, False or empty is not required.
+    A field that is None, False or empty requires nothing.
     """
 
     object_store: str | None = None
@@ -212,7 +212,7 @@ class Requirements:
 
     @property
     def declared(self) -> collections.abc.Mapping[str, str]:
-        """{requirement: as text}, of those that are required."""
+        """{requirement: its value as text} of declared requirements."""
         values = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -281,12 +281,12 @@ class RbdPool:
 
     @property
     def own_pools(self) -> tuple[str, ...]:
-        """Its Ceph pools without the cache, first the one Cinder names."""
+        """Ceph pools without the cache; the first is the pool in Cinder."""
         return tuple(dict.fromkeys((self.pool, self.data_pool)))
 
     @property
     def pools(self) -> tuple[str, ...]:
-        """All Ceph pools of the tier, first the one that Cinder names."""
+        """All Ceph pools of the tier; the first is the pool in Cinder."""
         return self.own_pools + (self.cache.rbd.pools if self.cache else ())
 
 
@@ -308,7 +308,7 @@ class Cache:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Qos:
-    """Limits of volumes, as Cinder's QoS specs have them."""
+    """Limits of volumes, in the form of Cinder's QoS specs."""
 
     #: Of the QoS spec; None: named after the tier.
     name: str | None = None
@@ -320,14 +320,14 @@ class Qos:
 
     @property
     def consumer(self) -> str:
-        """Consumer of the limits, in Cinder's words."""
+        """Consumer of the limits, in Cinder's terms."""
         if self.front_end and self.back_end:
             return 'both'
         return 'front-end' if self.front_end else 'back-end'
 
     @property
     def specs(self) -> collections.abc.Mapping[str, str]:
-        """{key: value}, as Cinder keeps them."""
+        """{key: value} of the QoS spec in Cinder."""
         return self.front_end or self.back_end or {}
 
 
@@ -423,7 +423,7 @@ class Tier:
     def __new__(
         cls, *, rbd: RbdPool | None = None, **fields: object
     ) -> 'Tier':
-        """Makes a `CephTier` of what has a pool."""
+        """Create a `CephTier` if the tier has a pool."""
         if cls is Tier and rbd is not None:
             return super().__new__(CephTier)
         return super().__new__(cls)
@@ -445,30 +445,30 @@ class Tier:
 
     @property
     def projects(self) -> tuple[str, ...]:
-        """The projects under `access`; none when all may use it."""
+        """Projects under `access`; none if all projects may use it."""
         return self.access if isinstance(self.access, tuple) else ()
 
     @property
     def default_projects(self) -> tuple[str, ...]:
-        """The projects under `default_for`; none when it is absent."""
+        """Projects under `default_for`; none if it is absent."""
         return self.default_for or ()
 
     @property
     def backend(self) -> str | None:
-        """`volume_backend_name`; None when extra specs select backends."""
+        """`volume_backend_name`; None if extra specs select backends."""
         return self.backend_name
 
     @property
     def section(self) -> str:
-        """Name of its section of cinder.conf, when it needs a new one.
+        """Name of its section of cinder.conf, if it needs a new one.
 
-        It is the `volume_backend_name` of that section, too.
+        It is also the `volume_backend_name` of that section.
         """
         return f'tier-{self.name}'
 
     @property
     def storages(self) -> tuple[tuple[Path, RbdPool], ...]:
-        """(place in the catalog, pool) of its pool and of the cache's."""
+        """(place in the catalog, pool) of its pool and its cache."""
         if self.rbd is None:
             return ()
         place = ('tiers', self.name, 'rbd')
@@ -480,7 +480,7 @@ class Tier:
 
     @property
     def normal_tags(self) -> frozenset[str]:
-        """Its tags in the form in which they are compared."""
+        """Tags in the form in which they are compared."""
         normal = (tags.normalize_tag(tag) for tag in self.tags)
         return frozenset(tag for tag in normal if tag)
 
@@ -493,11 +493,11 @@ class CephTier(Tier):
 
     @property
     def backend(self) -> str:
-        """`volume_backend_name`, that of its section without another one."""
+        """`volume_backend_name`; by default the name of its section."""
         return self.section if self.backend_name is None else self.backend_name
 
     def without_pool(self) -> Tier:
-        """The tier as if its storage existed, with the same backend."""
+        """Return the tier as if its storage existed, with the same backend."""
         return Tier(
             **{**vars(self), 'rbd': None, 'backend_name': self.backend}
         )
@@ -522,7 +522,7 @@ class Catalog:
     )
 
     def tier(self, name: str | None) -> Tier | None:
-        """The tier of a name; None when there is none."""
+        """Return the tier with a name, or None."""
         return self._by_name.get(name)
 
     @functools.cached_property
@@ -531,9 +531,9 @@ class Catalog:
         return {tier.name: tier for tier in reversed(self.tiers)}
 
     def chosen(self, names: collections.abc.Sequence[str]) -> tuple[Tier, ...]:
-        """The tiers that --tier names; all when none is named.
+        """Return the tiers that --tier names, or all without --tier.
 
-        :raises errors.ProblemsFound: some of them do not exist.
+        :raises errors.ProblemsFound: some names are not of a tier.
         """
         have = ', '.join(tier.name for tier in self.tiers)
         missing = [
@@ -553,7 +553,7 @@ class Catalog:
         )
 
     def tier_of_type(self, name: str | None) -> Tier | None:
-        """The tier whose volume type has a name; None when there is none."""
+        """Return the tier whose volume type has a name, or None."""
         return self._by_type_name.get(name)
 
     @functools.cached_property
@@ -562,7 +562,7 @@ class Catalog:
 
     @property
     def ours(self) -> tuple[Tier, ...]:
-        """Tiers that plan and apply are about, in the order of the file."""
+        """Managed tiers, in the order of the file."""
         return tuple(tier for tier in self.tiers if tier.take_over)
 
     @property
@@ -571,7 +571,7 @@ class Catalog:
         return tuple(tier for tier in self.tiers if isinstance(tier, CephTier))
 
     def tiers_of(self, cluster: str) -> tuple[CephTier, ...]:
-        """Those of our tiers with a pool in a cluster, in that order."""
+        """Return the managed tiers with a pool in a cluster, in file order."""
         return tuple(
             tier
             for tier in self.ceph_tiers
@@ -580,7 +580,7 @@ class Catalog:
 
     @property
     def projects(self) -> tuple[str, ...]:
-        """Names or ids of all projects of our tiers, each once."""
+        """Names or ids of all projects of managed tiers, each once."""
         return tuple(
             dict.fromkeys(
                 name
@@ -591,7 +591,7 @@ class Catalog:
 
     @property
     def has_project_defaults(self) -> bool:
-        """Whether a managed tier has `default_for`, if only an empty one."""
+        """Whether a managed tier has `default_for`, even an empty one."""
         return any(tier.default_for is not None for tier in self.ours)
 
     @property
@@ -604,7 +604,8 @@ class Catalog:
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:
-        """Clusters that have a managed tier, in the order of the file."""
+        """Clusters with the pool of a managed tier, in the order of the file.
+        """
         return tuple(
             cluster
             for name, cluster in self.clusters.items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prices of a tier, by `cost` of the tiers file.
+"""Prices of volumes, by `cost` of a tier in the tiers file.
 
-Prices are computed as fractions and rounded once, where they are shown, so
-that those of projects sum up to that of all. Pure.
+They are computed as fractions and rounded once, for display, so the prices of
+projects add up to the total. Pure.
 """
 
 import fractions
@@ -16,12 +16,11 @@ _SHOWN_DECIMALS = 2
 def of_month(
     cost: catalogs.TierCost, *, size_gib: int, iops: int | None
 ) -> fractions.Fraction | None:
-    """Price of volumes for a month of `catalogs.HOURS_OF_MONTH`.
+    """Return the price of volumes for `catalogs.HOURS_OF_MONTH` hours.
 
-    :param size_gib: size of all volumes together.
-    :param iops: limits of all volumes together; None: not known, or without
-        a limit.
-    :returns: in the currency of the cost; None when IOPS have a price, and
+    :param size_gib: total size of the volumes, in GiB.
+    :param iops: total IOPS limit of the volumes; None if unknown or unlimited.
+    :returns: price in the currency of the cost; None if IOPS have a price and
         `iops` is None.
     """
     price = size_gib * fractions.Fraction(cost.per_gib_month)
@@ -35,9 +34,11 @@ def of_month(
 def of_gib_hours(
     cost: catalogs.TierCost, gib_hours: fractions.Fraction
 ) -> fractions.Fraction:
-    """Price of GiB-hours, without that of IOPS, in the currency of the cost.
+    """Return the price of GiB-hours in the currency of the cost.
 
-    :param gib_hours: sizes of volumes in GiB times hours.
+    It does not include the price of IOPS.
+
+    :param gib_hours: sum of size in GiB times hours.
     """
     return (
         gib_hours
@@ -47,7 +48,7 @@ def of_gib_hours(
 
 
 def text(price: fractions.Fraction, *, decimals: int = _SHOWN_DECIMALS) -> str:
-    """A price in decimal digits, without its currency; half goes to even.
+    """Return a price in decimal digits, without currency; half to even.
 
     >>> text(fractions.Fraction(1, 8)), text(fractions.Fraction(10))
     ('0.12', '10.00')

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why a volume is where it is, and whether it is where it should be.
+"""The reason for the place of a volume, and whether it is right.
 
-What is stored with the volume is its type, its place and the id of its
-image; tags, tiers and backends are those of today. Must not know how an API
-is asked, nor how the answer is shown.
+Stored with the volume are its type, its place and the id of its image; tags,
+tiers and backends are those of today. Must not know how an API is called, nor
+how the answer is shown.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ _FIXED = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Should:
-    """Reference for the place of a volume."""
+    """The place where a volume should be."""
 
     decided: decision.PlacementDecision
     #: How the summary begins.
@@ -63,11 +63,11 @@ def explain_volume(
 ) -> explanation.Explanation:
     """Explain whether a volume is where it should be.
 
-    :param image: the image that it was made from, as it is today; None when
+    :param image: current state of the image that it was made from; None if
         there is none, or none that the user can see.
-    :param known: what the user may see.
-    :param applied: the tiers that the types in `known` are, when they were
-        read already, as for many volumes.
+    :param known: view of the user on the cloud.
+    :param applied: tiers of the types in `known`, if they were read already,
+        as for many volumes.
     """
     applied = applied or explanation.read_tiers(known.types)
     near = tuple(
@@ -206,7 +206,7 @@ def _request(
     image: facts.KnownImage | None,
     policy: decision.Policy,
 ) -> decision.Request:
-    """The volume as a request of today, by a member of its project."""
+    """Return the volume as a request of today, by a member of its project."""
     return decision.Request(
         project=volume.project,
         image=image and image.image,
@@ -251,7 +251,7 @@ def _should(
     applied: explanation.AppliedTypes,
     policy: decision.Policy,
 ) -> _Should:
-    """Return the place of a volume: its type's backends, or its image's."""
+    """Return the place of a volume by its type, or by its image."""
     own = volume.volume_type
     if own is not None and not _follows(volume):
         return _by_type(volume, own, image, decided, applied, policy)
@@ -289,7 +289,7 @@ def _should(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Selected:
-    """The tier that a new volume like this one would get today."""
+    """The tier that a new volume of this kind would get today."""
 
     tier: str
     by_image: bool
@@ -348,7 +348,7 @@ def _selected_today(
 
 
 def _selecting(decided: decision.PlacementDecision) -> decision.Rule | None:
-    """By what the tier was selected; None: by nothing, as the fallback."""
+    """Return the rule that selected the tier; None for the fallback."""
     rules = {
         reason.rule
         for reason in decided.reasons
@@ -410,7 +410,7 @@ def _hold_against(
     judged: tuple[explanation.JudgedBackend, ...] | None,
     known: facts.VisibleCloud,
 ) -> tuple[PlacementOutcome, str]:
-    """Whether the place is right, and the end of the summary."""
+    """Return whether the place is right, and the end of the summary."""
     if volume.host is None:
         if not known.is_admin:
             return (

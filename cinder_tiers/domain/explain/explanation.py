@@ -2,8 +2,8 @@
 
 """Explanation of a placement: the answer of `openstack tier explain`.
 
-Plain values, and what explanations of new and of existing volumes share.
-Must not know what is explained, nor how it is shown.
+Has plain values, and the common part of explanations of new and existing
+volumes. Must not know what is explained, nor how it is shown.
 """
 
 import collections.abc
@@ -22,7 +22,7 @@ from cinder_tiers.domain.state import type_succession
 
 
 class PlacementOutcome(enum.Enum):
-    """The answer in two words."""
+    """Outcome of an explanation."""
 
     PLACED = 'placed'
     """A new volume would get a place."""
@@ -60,7 +60,7 @@ class Alternative:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class JudgedBackend:
-    """A backend, and what it is to the volume."""
+    """A backend, and its role for the volume."""
 
     backend: backends.Backend
     verdict: BackendVerdict
@@ -69,7 +69,7 @@ class JudgedBackend:
 
 
 def _turn(judged: JudgedBackend) -> tuple[int, str]:
-    """Its place among others: own ones first."""
+    """Return the sort key of a backend: own ones first."""
     return list(BackendVerdict).index(judged.verdict), judged.backend.name
 
 
@@ -116,7 +116,7 @@ class AppliedTypes:
         self,
         volume_type: facts.KnownType | None,
     ) -> decision.AppliedTier | None:
-        """The tier that a volume type is, or None."""
+        """Return the tier of a volume type; None if it is not of a tier."""
         return next(
             (
                 tier
@@ -127,7 +127,7 @@ class AppliedTypes:
         )
 
     def retired_tier(self, type_name: str | None) -> str | None:
-        """Name of the tier that had a volume type, until it was retired."""
+        """Return the tier whose type this was until it was retired."""
         successor = type_succession.successor_of(type_name or '')
         return next(
             (
@@ -140,7 +140,7 @@ class AppliedTypes:
 
     @functools.cached_property
     def tier_of_tag(self) -> collections.abc.Mapping[str, str]:
-        """{normal form of a tag: name of the tier that it selects}."""
+        """{normal form of a tag: name of the tier that it selects}"""
         # Of several, the one with the highest priority.
         return {
             tag: tier.name
@@ -156,12 +156,12 @@ class AppliedTypes:
         project: str,
         policy: decision.Policy,
     ) -> collections.abc.Iterator[str]:
-        """A note for each tag of an image that is nearly one of a tier.
+        """Yield a note for each tag of an image that resembles one of a tier.
 
-        None for an image that has a tag of a tier, too, or whose tags do not
-        count.
+        An image whose tags do not count, or which also has a tag of a tier,
+        gets no note.
 
-        :param published: more tags of tiers, in normal form.
+        :param published: further tags of tiers, in normal form.
         :param project: id of the project of the volume.
         """
         if image is None or not image.is_trusted_by(project, policy.tag_trust):
@@ -178,7 +178,7 @@ class AppliedTypes:
         self,
         tier: decision.AppliedTier | None,
     ) -> decision.AppliedTier | None:
-        """The tier to which a tier overflows, or None."""
+        """Return the tier to which a tier overflows, or None."""
         return tier and next(
             (
                 other
@@ -191,11 +191,11 @@ class AppliedTypes:
     def judge(
         self, volume_type: facts.KnownType | None, known: facts.VisibleCloud
     ) -> tuple[JudgedBackend, ...] | None:
-        """Role of each backend for a volume type, own ones first.
+        """Return the role of each backend for a volume type, own ones first.
 
-        :param volume_type: None when it is not known.
+        :param volume_type: volume type; None if unknown.
         :param known: facts on the backends.
-        :returns: None when the backends are hidden.
+        :returns: backends and their roles; None if the backends are hidden.
         """
         if known.backends is None:
             return None
@@ -229,17 +229,17 @@ class AppliedTypes:
         is_unbound: bool,
         volume_type: facts.KnownType | None,
     ) -> tuple[JudgedBackend, ...]:
-        """Role of each backend for a volume without a tier.
+        """Return the role of each backend for a volume without a tier.
 
-        TierFilter keeps it off those that serve only private tiers which the
-        project may not use.
+        TierFilter keeps the volume off backends that serve only private tiers
+        which the project may not use.
 
-        :param judged: what each is by the volume type alone.
-        :param known: facts on who may use a type.
-        :param project: id of the project, whose members have no admin rights.
-        :param is_unbound: whether the volume type names no backend, and does
-            not follow the image.
-        :param volume_type: that of the volume.
+        :param judged: roles by the volume type alone.
+        :param known: facts on access to types.
+        :param project: id of the project; its members have no admin rights.
+        :param is_unbound: whether the type names no backend and does not
+            follow the image.
+        :param volume_type: type of the volume.
         """
         closed = private_backends.closed_to(
             project,
@@ -305,9 +305,10 @@ class AppliedTypes:
     def owners(
         self, backend: str, known: facts.VisibleCloud
     ) -> tuple[str, ...]:
-        """The tiers whose own backend one is, sorted by name.
+        """Return the tiers whose own backend this is, sorted by name.
 
-        :param backend: its name; of one that does not exist no tier.
+        :param backend: name of the backend; one that does not exist has no
+            tier.
         :param known: facts on the backends.
         """
         asked = id(known), backend
@@ -370,10 +371,10 @@ class AppliedTypes:
         volume_type: facts.KnownType,
         seen: frozenset[str],
     ) -> collections.abc.Callable[[backends.Backend], bool]:
-        """Whether a backend is a type's own, not one of its overflow.
+        """Return a test whether a backend is a type's own, not its overflow.
 
-        :param seen: tiers on the way here, for volume types can be made by
-            hand to overflow in a circle.
+        :param seen: tiers that overflow to this one, because volume types made
+            by hand can overflow in a circle.
         """
         specs = volume_type.extra_specs
         name = specs.get(cinder_state.OVERFLOW)
@@ -397,9 +398,9 @@ class AppliedTypes:
 def _serves_last(
     extra_specs: collections.abc.Mapping[str, str], backend: backends.Backend
 ) -> bool:
-    """Whether a backend is that of an overflow tier that is not applied.
+    """Return whether a backend belongs to an overflow tier not yet applied.
 
-    Which is the last alternative of the type, as for TierWeigher.
+    It is the last alternative of the type, as for TierWeigher.
     """
     names = backends.alternatives(extra_specs.get(cinder_state.BACKEND))
     return bool(names) and (
@@ -421,7 +422,7 @@ def read_type(one: facts.KnownType) -> tier_specs.TypeReading:
 def read_tiers(
     types: collections.abc.Iterable[facts.KnownType],
 ) -> AppliedTypes:
-    """The tiers that volume types are, as the doors read them.
+    """Return the tiers of volume types, as API middleware and filter do.
 
     :param types: types in any order.
     """
@@ -440,7 +441,7 @@ def list_alternatives(
     applied: AppliedTypes,
     decided: decision.PlacementDecision,
 ) -> tuple[Alternative, ...]:
-    """Every other tier, highest priority first, and why it is not the one."""
+    """Return the other tiers by priority, and why each was not chosen."""
     return tuple(
         Alternative(tier=tier.name, why=_why_not(tier, decided))
         for tier in sorted(

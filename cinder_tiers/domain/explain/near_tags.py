@@ -13,7 +13,7 @@ _MOST_COMPARED = 128
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NearTag:
-    """A tag that selects no tier, and the one that is meant."""
+    """A tag that selects no tier, and the tag that was probably meant."""
 
     #: As it was typed.
     tag: str
@@ -25,11 +25,11 @@ def find(
     typed: collections.abc.Iterable[str],
     known: collections.abc.Set[str],
 ) -> tuple[NearTag, ...]:
-    """The tags of an image that are nearly those of tiers.
+    """Return the tags of an image that resemble tags of tiers.
 
     :param typed: all tags of an image.
     :param known: normal forms of the tags of tiers.
-    :returns: sorted; none for an image that has a tag of a tier, too.
+    :returns: tags, sorted; none for an image that also has a tag of a tier.
     """
     found = {tags.normalize_tag(tag): tag for tag in typed}
     if not known.isdisjoint(found):
@@ -44,7 +44,7 @@ def find(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ImageTag:
-    """Such a tag, and the image that has it."""
+    """A near tag, and the image that has it."""
 
     image_id: str
     name: str | None

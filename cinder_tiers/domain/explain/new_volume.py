@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Place of a new volume, from `decide()` and what the APIs show.
+"""Place of a new volume, from `decide()` and the answers of the APIs.
 
-Reports facts that are hidden from the user where they matter, and never
-guesses. Must not know how an API is called, nor how the answer is shown.
+Reports which relevant facts are hidden from the user, and never guesses. Must
+not know how an API is called, nor how the answer is shown.
 """
 
 import collections.abc
@@ -47,7 +47,7 @@ _Names = collections.abc.Callable[[], tuple[facts.KnownType | None] | None]
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Named:
-    """The volume type that counts, and who named it."""
+    """The effective volume type, and its source."""
 
     source: decision.TypeSource
     #: None when the name is of no type that the user sees.
@@ -56,7 +56,7 @@ class _Named:
 
     @property
     def for_decision(self) -> decision.NamedType:
-        """In the words of `decide()`."""
+        """The type in the form of `decide()`."""
         return decision.NamedType(
             source=self.source,
             follows_image=self.follows_image,
@@ -70,10 +70,10 @@ class _Named:
 def explain_create(
     *, question: NewVolume, known: facts.VisibleCloud, policy: decision.Policy
 ) -> explanation.Explanation:
-    """Explain where the volume of a question would go.
+    """Explain where a new volume would go.
 
-    :param question: what is asked.
-    :param known: what the user may see.
+    :param question: volume to create.
+    :param known: view of the user on the cloud.
     """
     named = _named_type(question, known)
     request = decision.Request(
@@ -159,7 +159,7 @@ def explain_create(
 def may_use(
     volume_type: facts.KnownType, project: str, *, is_admin: bool
 ) -> bool:
-    """Whether a project may use a volume type, as Cinder has it.
+    """Return whether a project may use a volume type, as Cinder decides.
 
     :param project: id of the project.
     :param is_admin: whether an administrator uses it.
@@ -172,9 +172,9 @@ def may_use(
 
 
 def visible_types_note(known: facts.VisibleCloud) -> tuple[str, ...]:
-    """The types that exist, for a user who may see no more.
+    """Return a note on the types that the user can name instead.
 
-    :param known: what the user may see.
+    :param known: view of the user on the cloud.
     """
     names = ', '.join(one.name for one in known.types)
     return (
@@ -220,7 +220,8 @@ def _why_cinder_refuses(
     decided: decision.PlacementDecision,
     known: facts.VisibleCloud,
 ) -> str | None:
-    """Reason for a 404 of Cinder; None when it takes image and type."""
+    """Return the reason for a 404 of Cinder; None if it accepts the request.
+    """
     if (
         question.image
         and not question.is_admin
@@ -307,7 +308,7 @@ def _why_unknown(
     known: facts.VisibleCloud,
     policy: decision.Policy,
 ) -> str | None:
-    """Reason why the user cannot determine the tier; None: there is none."""
+    """Return why the user cannot determine the tier; None if the user can."""
     if decided.because_of(decision.Rule.FIXED):
         return None
     if facts.EXTRA_SPECS in known.hidden:
@@ -366,8 +367,8 @@ def _by_published_tags(
 ) -> explanation.Explanation | None:
     """Explain an image by the tags of public tiers in Glance.
 
-    :returns: None when Cinder shows the tiers themselves, the tags do not
-        count, or they are not published.
+    :returns: explanation; None if Cinder shows the tiers themselves, the tags
+        do not count, or they are not published.
     """
     image = request.image
     if (
@@ -435,13 +436,12 @@ def why_hidden_tiers_matter(
     request: decision.Request,
     policy: decision.Policy,
 ) -> str | None:
-    """Why a member cannot rely on a decision; None when it is right.
+    """Return why a member cannot rely on a decision; None if it is right.
 
-    A member does not see the tiers that the project may not use. By the
-    default policy these change nothing: their tags count as if they were not
-    there.
+    A member does not see the tiers that the project may not use. With the
+    default policy these change nothing: their tags are ignored.
 
-    :param decided: the decision on the tiers that the member sees.
+    :param decided: decision on the tiers that the member sees.
     """
     if decided.verdict is not decision.RequestVerdict.TIER:
         return (
@@ -493,7 +493,7 @@ def _without_closed(
     applied: explanation.AppliedTypes,
     known: facts.VisibleCloud,
 ) -> tuple[explanation.JudgedBackend, ...]:
-    """Backends that TierFilter leaves, among which Cinder chooses."""
+    """Return the backends that TierFilter leaves to Cinder's choice."""
     if decided.because_of(decision.Rule.FIXED):
         return judged
     is_unbound = (

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tiers for a list: those that are applied, and those of a catalog.
+"""Tiers for a list: applied ones, or those of a catalog.
 
-Both are read from volume types, of which one side exists and the other
-should, so that they can be compared line by line. Must not know how volume
-types are fetched, nor how a list is shown.
+Both are read from volume types, existing or declared, so they can be compared
+line by line. Must not know how volume types are fetched, nor how a list is
+shown.
 """
 
 import collections.abc
@@ -27,7 +27,7 @@ from cinder_tiers.domain.state import type_succession
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ListedTier:
-    """A tier, as its volume type says."""
+    """A tier, as its volume type describes it."""
 
     name: str
     volume_type: str
@@ -74,9 +74,9 @@ class ListedTier:
         self,
         known: collections.abc.Iterable[backends.Backend],
     ) -> tuple[backends.Backend, ...]:
-        """The pools that serve it, those of its overflow included.
+        """Return the pools that serve it, including those of its overflow.
 
-        :param known: all that report to Cinder.
+        :param known: all pools that report to Cinder.
         """
         return tuple(
             one
@@ -87,9 +87,9 @@ class ListedTier:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OfferedType:
-    """A volume type as those see it from whom extra specs are hidden.
+    """A volume type as seen by users from whom extra specs are hidden.
 
-    Which of these are tiers is hidden, too, but for those with a card.
+    They cannot see which types are tiers, except for those with a card.
     """
 
     name: str
@@ -98,13 +98,12 @@ class OfferedType:
 
 
 def offered(known: facts.VisibleCloud) -> tuple[OfferedType, ...]:
-    """The volume types that a user may choose among.
+    """Return the volume types that a user may choose among.
 
-    Types that were retired, or are not complete, are none of them, nor is the
-    type that Cinder makes itself.
+    Retired and incomplete types and Cinder's own default type are left out.
 
-    :param known: what the user may see.
-    :returns: those with a promise or figures first, then by name.
+    :param known: view of the user on the cloud.
+    :returns: types: those with a promise or figures first, then by name.
     """
     found = (
         OfferedType(
@@ -129,10 +128,11 @@ def offered(known: facts.VisibleCloud) -> tuple[OfferedType, ...]:
 
 
 def applied(known: facts.VisibleCloud) -> tuple[ListedTier, ...]:
-    """The tiers that are in effect, in the order in which they are asked.
+    """Return the applied tiers, in the order in which they are asked.
 
-    :param known: what the user may see.
+    :param known: view of the user on the cloud.
     :raises errors.Unreachable: extra specs are hidden from the user.
+    :raises errors.NotVisible: extra specs are hidden from the user.
     """
     if facts.EXTRA_SPECS in known.hidden:
         raise errors.NotVisible(
@@ -165,7 +165,7 @@ def _listed(volume_type: facts.KnownType, *, problem: str) -> ListedTier:
 
 
 def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
-    """The tiers of a catalog, in the order in which they are asked."""
+    """Return the tiers of a catalog, in the order in which they are asked."""
     listed = []
     for tier in catalog.tiers:
         wanted = volume_type_kind.volume_type_of(
@@ -199,10 +199,9 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
 def find(
     listed: collections.abc.Sequence[ListedTier], name: str
 ) -> ListedTier:
-    """The tier of a name.
+    """Return the tier with a name.
 
-    :raises errors.TiersError: there is none, or two volume types say that
-        they are it.
+    :raises errors.TiersError: no volume type, or more than one, is this tier.
     """
     found = [one for one in listed if one.name == name]
     if len(found) == 1:
@@ -217,9 +216,9 @@ def find(
 def find_offered(
     offers: collections.abc.Iterable[OfferedType], name: str
 ) -> OfferedType:
-    """The volume type of a name.
+    """Return the volume type with a name.
 
-    :raises errors.TiersError: there is none.
+    :raises errors.TiersError: there is no such type.
     """
     by_name = {one.name: one for one in offers}
     if name in by_name:
@@ -280,7 +279,7 @@ def _read(
 def _ranked(
     listed: collections.abc.Iterable[ListedTier],
 ) -> tuple[ListedTier, ...]:
-    """By priority, as `decide()` ranks; the fall-back comes last."""
+    """Return tiers by priority, as `decide()` ranks; fallbacks come last."""
     return tuple(
         sorted(
             listed,

@@ -2,8 +2,8 @@
 
 """Facts of a request or a volume that the APIs show, or hide.
 
-The input of `explanation`. Observing it applies no rule. Must
-not know how an API is asked.
+They are the input of `explanation`. Observing them applies no rule. Must not
+know how an API is called.
 """
 
 import collections.abc
@@ -18,7 +18,7 @@ from cinder_tiers.domain.placement import decision
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Hidden:
-    """Something that the user may not see."""
+    """A fact that the user may not see."""
 
     what: str
     #: The rule of the policy of Cinder, or of Glance, by which it is shown.
@@ -79,7 +79,7 @@ class DefaultType:
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KnownImage:
-    """An image of today."""
+    """An image in its current state."""
 
     image_id: str
     name: str | None
@@ -95,7 +95,7 @@ class KnownImage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KnownVolume:
-    """A volume that exists."""
+    """An existing volume."""
 
     volume_id: str
     name: str | None
@@ -155,7 +155,7 @@ class VisibleCloud:
     published_tags: frozenset[str] | None = None
 
     def find_type(self, ref: str) -> KnownType | None:
-        """A type by its id or else its name, as Cinder looks it up.
+        """Return a type by its id or else its name, as Cinder looks it up.
 
         :param ref: id or name.
         """
@@ -163,7 +163,7 @@ class VisibleCloud:
 
     @functools.cached_property
     def _types_by_ref(self) -> collections.abc.Mapping[str, KnownType]:
-        """Asked for each volume of an audit."""
+        """{name or id: type}, which an audit reads for each volume."""
         # Of several with a name the first counts, and an id before a name.
         return {
             **{one.name: one for one in reversed(self.types)},

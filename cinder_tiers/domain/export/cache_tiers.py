@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cache tier that exists, as the `cache` part of a tier.
+"""An existing cache tier as the `cache` part of a tier.
 
-Pure. A tier with a cache that cannot be declared has no `rbd` at all, or a
-plan would remove the cache: the reason is a ValueError.
+Pure. A tier whose cache cannot be declared gets no `rbd` at all, because a
+plan would remove the cache; the reason is a ValueError.
 """
 
 from cinder_tiers.domain.catalog import limits
@@ -17,9 +17,9 @@ _NOTHING = '0'
 
 
 def check_alone(ceph: ceph_state.CephState, pool: str) -> None:
-    """Refuses a pool that is a cache of another one, or has several.
+    """Reject a pool that is a cache of another pool.
 
-    :raises ValueError: with the reason.
+    :raises ValueError: the pool is a cache; the text names the other pool.
     """
     for other in ceph.cache_tiers.values():
         if pool in other.cache_pools:
@@ -27,9 +27,9 @@ def check_alone(ceph: ceph_state.CephState, pool: str) -> None:
 
 
 def check(tier: ceph_state.CacheTier) -> None:
-    """Refuses a cache that a tiers file cannot declare, whatever its settings.
+    """Reject a cache that cannot be declared with any settings.
 
-    :raises ValueError: with the reason.
+    :raises ValueError: the cache cannot be declared; the text says why.
     """
     what = f'pool {tier.name} has the cache {tier.cache_pool}'
     if len(tier.cache_pools) > 1:
@@ -46,10 +46,10 @@ def check(tier: ceph_state.CacheTier) -> None:
 def declared(
     tier: ceph_state.CacheTier, rbd: catalogs.RbdPool
 ) -> catalogs.Cache:
-    """A cache as a tiers file declares it.
+    """Return a cache as a tiers file declares it.
 
-    :param tier: as it exists, which `check` does not refuse.
-    :param rbd: the pool that holds it.
+    :param tier: existing cache, which `check` does not reject.
+    :param rbd: pool that holds the cache.
     :raises ValueError: a setting cannot be declared; the text says why.
     """
     return catalogs.Cache(
@@ -86,11 +86,11 @@ def _setting(name: str, text: str) -> catalogs.Value:
 
 
 def check_same(cache: catalogs.Cache, tier: ceph_state.CacheTier) -> None:
-    """Refuses a cache that a plan would change.
+    """Reject a cache that a plan would change.
 
-    :param cache: as it would be declared.
-    :param tier: the cache as it exists.
-    :raises ValueError: with what it is.
+    :param cache: cache as it would be declared.
+    :param tier: existing cache.
+    :raises ValueError: a field would change; the text has both values.
     """
     for one in difference.differences(
         tier, cache_tier.cache_tier_of(tier.name, cache)

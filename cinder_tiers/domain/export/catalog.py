@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalog that says what exists, so that a plan for it is empty.
+"""The catalog of an existing cloud, for which a plan is empty.
 
-A managed volume type becomes a tier; every other one a tier that is not
-taken over. What a catalog cannot express is in a remark: nothing is dropped
-in silence. Pure. Must not know how anything is read, nor how a catalog is
-written down.
+A managed volume type becomes a tier; each other type becomes a tier that is
+not taken over. State that a catalog cannot express is in a remark: nothing is
+dropped silently. Pure. Must not know how anything is read, nor how a catalog
+is written down.
 """
 
 import collections
@@ -34,7 +34,7 @@ _READ_ONLY = 'profile rbd-read-only pool='
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Remark:
-    """Something that the catalog does not say."""
+    """State that the catalog does not express."""
 
     #: Name of the tier that it is about; None when it is about none.
     tier: str | None = None
@@ -43,7 +43,7 @@ class Remark:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Exported:
-    """A sound catalog, and what it does not say."""
+    """A sound catalog, and the state that it does not express."""
 
     catalog: catalogs.Catalog
     remarks: tuple[Remark, ...]
@@ -56,7 +56,7 @@ class Exported:
 
 
 class _Draft:
-    """The tiers so far, by name, and the remarks on them."""
+    """The tiers collected so far, by name, and the remarks on them."""
 
     def __init__(self, known: inventory.Inventory) -> None:
         self.known = known
@@ -73,11 +73,11 @@ class _Draft:
 
 
 def export(known: inventory.Inventory) -> Exported:
-    """Declares what exists.
+    """Return the catalog that declares the existing state.
 
-    :param known: what exists.
-    :returns: a sound catalog, its tiers in the order in which they are asked,
-        then those that are not taken over by name.
+    :param known: existing state.
+    :returns: a sound catalog: its managed tiers as `decide()` ranks them, then
+        the others by name.
     """
     draft = _Draft(known)
     _find_types(draft)
@@ -121,7 +121,7 @@ def export(known: inventory.Inventory) -> Exported:
 
 
 def _find_types(draft: _Draft) -> None:
-    """Makes each volume type a tier, or one that follows the image."""
+    """Make each volume type a tier, or one that follows the image."""
     taken: dict[str, str] = {}
     types = draft.known.cinder.volume_types
     # Ours come first, so that what is theirs steps back.
@@ -169,7 +169,7 @@ def _follow(draft: _Draft, found: cinder_state.VolumeType) -> None:
 def _with_cinder_user(
     known: inventory.KnownCluster, draft: _Draft
 ) -> inventory.KnownCluster:
-    """The cluster with the cephx user that most of its backends have."""
+    """Return the cluster with the cephx user that most backends have."""
     users = collections.Counter(
         location.user
         for location in map(rbd_location.location_of, draft.known.backends)
@@ -189,10 +189,10 @@ def _find_pools(
     draft: _Draft,
     clusters: collections.abc.Mapping[str, inventory.KnownCluster],
 ) -> dict[str, catalogs.Cluster]:
-    """Gives tiers the pools behind their backends.
+    """Add the pools behind their backends to the tiers.
 
     :param clusters: {fsid: cluster}
-    :returns: {name: cluster} of those that a tier has a pool in.
+    :returns: {name: cluster} of clusters with a pool of a tier.
     """
     owners: dict[tuple[str, str], str] = {}
     # A pool is one tier's: that which was made for it, or else ours, or else
@@ -244,10 +244,10 @@ def _pool_of(
     clusters: collections.abc.Mapping[str, inventory.KnownCluster],
     owners: collections.abc.Mapping[tuple[str, str], str],
 ) -> catalogs.RbdPool | None:
-    """The pool behind a tier; None when its backend is no RBD driver.
+    """Return the pool of a tier; None if its backend has no RBD driver.
 
-    :raises export_pools.Undetermined: it could not be read.
-    :raises ValueError: it cannot be declared.
+    :raises export_pools.Undetermined: the pool could not be read.
+    :raises ValueError: the pool cannot be declared.
     """
     if tier.backend_name is None:
         return None
@@ -301,10 +301,10 @@ def _location(
     backend: str,
     known: inventory.Inventory,
 ) -> rbd_location.Location | None:
-    """Return the place of the volumes of the backends of a name.
+    """Return the place of the volumes of the backends with a name.
 
     :raises export_pools.Undetermined: no backend of the name reports.
-    :raises ValueError: they keep volumes in several places.
+    :raises ValueError: the backends keep volumes in several places.
     """
     serving = [
         one
@@ -330,9 +330,9 @@ def _completed(
     draft: _Draft,
     owners: collections.abc.Mapping[tuple[str, str], str],
 ) -> catalogs.Cluster:
-    """The cluster with its hosts' options and the pool of images.
+    """Return the cluster with the options of its hosts and its images pool.
 
-    That is the one pool that cinder-volume may only read.
+    The images pool is the only pool that cinder-volume may only read.
     """
     remarks: list[str] = []
     cluster = dataclasses.replace(
@@ -365,7 +365,7 @@ def _completed(
 
 
 def _settle_tags(draft: _Draft) -> None:
-    """Leaves each tag to one tier."""
+    """Leave each tag to one tier."""
     owners: dict[str, str] = {}
     for name, tier in sorted(draft.tiers.items()):
         twice = [
@@ -389,7 +389,7 @@ def _settle_tags(draft: _Draft) -> None:
 
 
 def _settle_priorities(draft: _Draft) -> None:
-    """Gives each tier with tags a priority of its own."""
+    """Give each tier with tags a priority of its own."""
     # The name that sorts first wins at equal priorities, as in decide().
     tagged = sorted(
         ((name, tier) for name, tier in draft.tiers.items() if tier.tags),
@@ -409,7 +409,7 @@ def _settle_priorities(draft: _Draft) -> None:
 
 
 def _different(priorities: list[int]) -> list[int]:
-    """Priorities in the same order, the highest first, no two of them equal.
+    """Return priorities in the same order, highest first, all different.
 
     >>> _different([5, 5, 4, -1000000, -1000000])
     [5, 4, 3, -999999, -1000000]
@@ -425,7 +425,7 @@ def _different(priorities: list[int]) -> list[int]:
 
 
 def _settle_fallback(draft: _Draft) -> None:
-    """Leaves each availability zone to one fallback tier."""
+    """Leave at most one fallback tier to each availability zone."""
     fallbacks = {
         name: extra_specs.zones(tier.extra_specs)
         for name, tier in sorted(draft.tiers.items())
@@ -439,9 +439,10 @@ def _settle_fallback(draft: _Draft) -> None:
 def _with_overflow(
     catalog: catalogs.Catalog, draft: _Draft
 ) -> catalogs.Catalog:
-    """The catalog with each overflow that is sound together.
+    """Return the catalog with each overflow that is sound with the others.
 
-    One by one only where they are not all sound: each time all is checked.
+    They are tried one by one only if they are not all sound, because each try
+    checks the whole catalog.
     """
     if not catalog_rules.check(catalog):
         return catalog
@@ -481,7 +482,7 @@ def _leftover(
     catalog: catalogs.Catalog,
     known: inventory.Inventory,
 ) -> collections.abc.Iterator[str]:
-    """Actions of a plan where no catalog can declare what exists."""
+    """Yield actions of a plan for state that no catalog can declare."""
     try:
         made = plans.make(
             catalog=catalog,

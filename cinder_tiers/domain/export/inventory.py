@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of a cloud, as far as a catalog could declare it.
+"""State of a cloud that a catalog could declare.
 
-The input of `export`. Must not know how it is read.
+It is the input of `export`. Must not know how it is read.
 """
 
 import collections.abc
@@ -15,7 +15,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KnownCluster:
-    """A Ceph cluster that could be asked."""
+    """A Ceph cluster that could be read."""
 
     #: Its name, and how it was reached.
     cluster: catalogs.Cluster
@@ -38,7 +38,7 @@ class KnownCluster:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Inventory:
-    """All that an export is made from."""
+    """The input of an export."""
 
     #: With the projects of all private types, managed or not.
     cinder: cinder_state.CinderState

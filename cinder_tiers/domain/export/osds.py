@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Configured options of OSDs as the parts of a catalog on OSDs.
+"""Configured options of OSDs as parts of a catalog.
 
-Pure. Only what all OSDs in question use is declared, so that a plan for it is
-empty, and only what a tiers file may have; the rest is in a remark. What a
-tier requires of its OSDs is not known: nothing says it.
+Pure. An option is declared only if all its OSDs use it, so that a plan is
+empty, and if a tiers file may have it; the others are in remarks. Requirements
+for OSDs cannot be derived from a cloud.
 """
 
 import collections.abc
@@ -27,7 +27,7 @@ Options = dict[str, model.Value]
 def class_options(
     known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
 ) -> Options:
-    """Configured options of a class, as far as all its OSDs use them."""
+    """Return the configured options of a class that all its OSDs use."""
     configured = known.configured.get(device_class or '')
     if not configured or device_class is None:
         return {}
@@ -43,7 +43,7 @@ def class_options(
 def host_options(
     known: inventory.KnownCluster, remarks: Remarks
 ) -> dict[str, Options]:
-    """{host: configured options that all its OSDs use}."""
+    """Return {host: configured options that all its OSDs use}."""
     found = {}
     for mask, configured in sorted(known.configured_elsewhere.items()):
         osd_ids = osd_masks.osds_of(mask, known.ceph.osds)
@@ -94,7 +94,7 @@ def _leave_out(
 def primary_affinity(
     known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
 ) -> float | None:
-    """The affinity that all OSDs of a class have, when it is not 1."""
+    """Return the affinity that all OSDs of a class have; None for 1."""
     if device_class is None:
         return None
     found = affinities.observed(known.ceph.osds, device_class)

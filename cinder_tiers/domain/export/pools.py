@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Ceph pool that exists, as the `rbd` part of a tier.
+"""An existing Ceph pool as the `rbd` part of a tier.
 
-Pure. What cannot be said so that a plan for it is empty is not said at all:
-then the reason is a ValueError, and the tier is one with a backend only.
+Pure. A pool that cannot be declared so that a plan is empty is not declared at
+all: the reason is a ValueError, and the tier has a backend only.
 """
 
 import collections.abc
@@ -34,12 +34,12 @@ def rbd_of(
     known: inventory.KnownCluster,
     name: str,
 ) -> tuple[catalogs.RbdPool, Remarks]:
-    """A pool that exists, so that a plan for it is empty.
+    """Return the declaration of an existing pool, for which a plan is empty.
 
-    :param known: its cluster.
-    :param name: name of the pool that Cinder names.
-    :returns: it, and what of it could not be said.
-    :raises ValueError: it cannot be declared so; the text says why.
+    :param known: cluster of the pool.
+    :param name: name of the pool in Cinder.
+    :returns: the declaration, and remarks on state that it does not express.
+    :raises ValueError: the pool cannot be declared; the text says why.
     """
     ceph = known.ceph
     pool = _pool(known, name)
@@ -84,10 +84,10 @@ def rbd_of(
 
 
 class Undetermined(ValueError):
-    """A catalog might declare it, but it could not be read.
+    """State that a catalog might declare could not be read.
 
     :param what: noun for the setting.
-    :param why: a reason that is told elsewhere, too; empty: there is none.
+    :param why: reason, which is also reported elsewhere; empty for none.
     """
 
     def __init__(self, what: str, why: str = '') -> None:
@@ -98,9 +98,9 @@ class Undetermined(ValueError):
 def _check_has_no_data_pool(
     known: inventory.KnownCluster, pool: ceph_state.Pool
 ) -> None:
-    """Refuses a pool of which it is not known where its data is.
+    """Reject a pool whose data may be in another pool.
 
-    :raises Undetermined: an erasure coded pool may have it.
+    :raises Undetermined: the data may be in an erasure coded pool.
     """
     others = sorted(
         one.name
@@ -121,10 +121,10 @@ def _placed(
     holder: ceph_state.Pool,
     remarks: Remarks,
 ) -> catalogs.RbdPool:
-    """A pool with the fields that say where its data lies.
+    """Return a pool with the fields that describe where its data lies.
 
-    :param holder: holder of the data; `pool` itself, or the erasure coded one.
-    :raises ValueError: they cannot be declared.
+    :param holder: pool with the data: `pool` itself, or an erasure coded one.
+    :raises ValueError: the fields cannot be declared.
     """
     rule, root, failure_domain = _rule(known.ceph, holder)
     is_default = holder.name == pool.name + catalogs.DATA_POOL_SUFFIX
@@ -156,10 +156,10 @@ def lacking_caps(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> tuple[str, ...]:
-    """Daemons at which cinder-volume's user lacks what apply would grant.
+    """Return the daemons whose grants of apply cinder-volume's user lacks.
 
-    :param cluster: its cluster, with the user.
-    :param ceph: what exists there.
+    :param cluster: cluster of the pool, with the user.
+    :param ceph: existing state of the cluster.
     """
     alone = _catalog(rbd, cluster)
     user = ceph.users.get(f'client.{cluster.cinder_user}')
@@ -173,7 +173,7 @@ def lacking_caps(
 def _catalog(
     rbd: catalogs.RbdPool, cluster: catalogs.Cluster
 ) -> catalogs.Catalog:
-    """A catalog of nothing but this pool."""
+    """Return a catalog with only this pool."""
     return catalogs.Catalog(
         tiers=(catalogs.Tier(name='tier', rbd=rbd),),
         clusters={cluster.name: cluster},
@@ -196,7 +196,7 @@ def _pool(known: inventory.KnownCluster, name: str) -> ceph_state.Pool:
 def _rule(
     ceph: ceph_state.CephState, pool: ceph_state.Pool
 ) -> tuple[ceph_state.CrushRule, str, str]:
-    """The rule of a pool, its root and its failure domain.
+    """Return the rule of a pool, its root and its failure domain.
 
     :raises ValueError: a tiers file cannot declare the rule.
     """
@@ -295,9 +295,9 @@ def _with_code(
     profile: ceph_state.ErasureCodeProfile,
     pool: ceph_state.Pool,
 ) -> catalogs.ErasureCoded:
-    """With plugin, technique and stripe unit, as far as they can be declared.
+    """Return the code with plugin, technique and stripe unit.
 
-    What is left out stays as it is.
+    Values that cannot be declared are left out and stay as they are.
     """
     techniques = erasure_code.TECHNIQUES.get(profile.plugin or '', ())
     if profile.technique in techniques:
@@ -328,7 +328,7 @@ def _with_min_size(
 def _pg_num(
     pool: ceph_state.Pool, holder: ceph_state.Pool, remarks: Remarks
 ) -> int | None:
-    """The number of placement groups, where Ceph does not choose it."""
+    """Return the number of placement groups, unless Ceph chooses it."""
     if holder.pg_autoscale_mode != 'off':
         return None
     number = holder.pg_num
@@ -353,7 +353,7 @@ def _pg_num(
 def _options(
     rbd: catalogs.RbdPool, pool: ceph_state.Pool, remarks: Remarks
 ) -> dict[str, catalogs.Value]:
-    """Options of a pool, as far as they can be declared together."""
+    """Return the options of a pool that can be declared together."""
     found: dict[str, catalogs.Value] = {}
     for name, text in sorted(pool.options.items()):
         if text in (pool_options.UNSET, 'false') or (
@@ -409,9 +409,9 @@ def _rbd_options(
 
 
 def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
-    """Refuses what a plan would change.
+    """Reject a pool that a plan would change.
 
-    :raises ValueError: with what it is.
+    :raises ValueError: the plan would change a value; the text names it.
     """
     alone = _catalog(rbd, dataclasses.replace(known.cluster, images_pool=None))
     for problem in (
@@ -445,10 +445,10 @@ def _shown(value: object) -> str:
 
 
 def is_pool_name(name: str) -> bool:
-    """Whether a catalog can have a pool of this name."""
+    """Return whether a catalog can have a pool with this name."""
     return limits.POOL.fits(name)
 
 
 def is_user(name: str) -> bool:
-    """Whether a catalog can have a cephx user of this name."""
+    """Return whether a catalog can have a cephx user with this name."""
     return limits.USER.fits(name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Texts that exist, as values that a catalog can hold. Pure."""
+"""Existing texts as values of a catalog. Pure."""
 
 import re
 
@@ -12,17 +12,17 @@ _FLOAT = re.compile(r'-?[0-9]{1,15}\.[0-9]{1,15}')
 
 
 def is_writable(text: str) -> bool:
-    """Whether YAML can hold a text: not when half of a character is in it."""
+    """Return whether YAML can hold a text: it has no surrogates."""
     return not any('\ud800' <= char <= '\udfff' for char in text)
 
 
 def is_option(text: str) -> bool:
-    """Whether a catalog can hold a text as the value of an option."""
+    """Return whether a catalog can hold a text as the value of an option."""
     return is_writable(text) and limits.OPTION.fits(text)
 
 
 def plain_value(text: str) -> model.Value:
-    """A value that means the same text, and needs no quotes where possible.
+    """Return a value with the meaning of the text, without quotes if possible.
 
     >>> plain_value('true'), plain_value('7'), plain_value('07')
     (True, 7, '07')

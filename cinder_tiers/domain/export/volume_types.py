@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A volume type that exists, as the parts of a tier that Cinder keeps.
+"""An existing volume type as the parts of a tier that Cinder keeps.
 
-Pure. What the catalog cannot express is left out and named in a remark.
+Pure. State that a catalog cannot express is left out and named in a remark.
 """
 
 import collections
@@ -29,12 +29,12 @@ Remarks = list[str]
 
 
 def tier_name(type_name: str, taken: collections.abc.Container[str]) -> str:
-    """A name for the tier of a volume type.
+    """Return a name for the tier of a volume type.
 
     >>> tier_name('Super Fast (EU)', ())
     'Super-Fast-EU'
 
-    :param type_name: the name of the type; kept where a tier may have it.
+    :param type_name: name of the type, which is kept if a tier may have it.
     :param taken: names of other tiers.
     """
     name = type_name
@@ -47,7 +47,7 @@ def tier_name(type_name: str, taken: collections.abc.Container[str]) -> str:
 
 
 def leaves_choice_to_image(found: cinder_state.VolumeType) -> bool:
-    """Whether a volume type follows the image and is not that of a tier."""
+    """Return whether a type follows the image and is not that of a tier."""
     return (
         cinder_state.FOLLOW_IMAGE in found.extra_specs
         and cinder_state.NAME not in found.extra_specs
@@ -55,9 +55,9 @@ def leaves_choice_to_image(found: cinder_state.VolumeType) -> bool:
 
 
 def check_follow_name(name: str) -> None:
-    """Refuses what cannot be among `follow_image_types`.
+    """Reject a name that `follow_image_types` cannot have.
 
-    :raises ValueError: with the reason.
+    :raises ValueError: the text says why.
     """
     _check_not_superseded(name)
     if not (
@@ -73,12 +73,12 @@ def check_follow_name(name: str) -> None:
 
 
 def may_be_tier(found: cinder_state.VolumeType) -> bool:
-    """Whether a volume type by itself can become a tier of the file.
+    """Return whether a volume type by itself can become a tier of the file.
 
     Another volume type can still prevent it, such as one with nearly the same
     name.
 
-    :param found: the type; who has access to it does not matter.
+    :param found: volume type; access to it does not matter.
     """
     try:
         _check_tier(found)
@@ -88,9 +88,9 @@ def may_be_tier(found: cinder_state.VolumeType) -> bool:
 
 
 def _check_tier(found: cinder_state.VolumeType) -> None:
-    """Refuses a volume type that by itself cannot be a tier.
+    """Reject a volume type that by itself cannot be a tier.
 
-    :raises ValueError: with the reason.
+    :raises ValueError: the text says why.
     """
     _check_not_superseded(found.name)
     if found.is_half_made:
@@ -144,12 +144,12 @@ def tier_of(
     is_ours: bool,
     taken: collections.abc.Container[str] = (),
 ) -> tuple[catalogs.Tier, Remarks]:
-    """A volume type as a tier without `rbd`.
+    """Return a volume type as a tier without `rbd`, and remarks.
 
-    :param known: what else exists.
+    :param known: all existing state.
     :param is_ours: whether it has the ownership marker of a tier.
     :param taken: names of other tiers.
-    :raises ValueError: it cannot be a tier; the text says why.
+    :raises ValueError: the type cannot be a tier; the text says why.
     """
     _check_tier(found)
     remarks: Remarks = []
@@ -177,9 +177,9 @@ def tier_of(
 
 
 def _backend(found: cinder_state.VolumeType) -> str | None:
-    """The backend of its own that a type names.
+    """Return the own backend that a type names.
 
-    :raises ValueError: it names backends in a way that no tier has.
+    :raises ValueError: the type names backends in a way that no tier can.
     """
     text = found.extra_specs.get(
         cinder_state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND)
@@ -316,7 +316,7 @@ def _default_for(
 def _qos(
     tier: str, name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Qos | None:
-    """The limits of a type, when its QoS spec is like a managed one."""
+    """Return the limits of a type if its QoS spec is like a managed one."""
     for spec in sorted(cinder.qos_specs.values(), key=lambda one: one.name):
         if name not in spec.volume_types:
             continue
@@ -426,7 +426,7 @@ def _encryption(
 def _marked(
     tier: catalogs.Tier, found: cinder_state.VolumeType, remarks: Remarks
 ) -> catalogs.Tier:
-    """A tier with the fields that are in extra specs of this project."""
+    """Return a tier with the fields in extra specs of this project."""
     specs = {
         key: value if isinstance(value, str) else ''
         for key, value in found.extra_specs.items()

@@ -2,12 +2,12 @@
 
 """Backends that serve a volume type, found by their capabilities.
 
-The rules are those of Cinder's CapabilitiesFilter (cinder/scheduler/filters/
-capabilities_filter.py and extra_specs_ops.py, 29.0.0), for who is not inside
-the scheduler: Cinder's own answer, `get_pools` with the filter `volume_type`,
-is an error wherever a backend reports how much room it has (29.0.0:
-CapacityFilter adds the missing size to a number). A test holds these rules
-against Cinder's. Must not know any tier, nor how pools are listed.
+The rules are those of Cinder's CapabilitiesFilter
+(cinder/scheduler/filters/capabilities_filter.py and extra_specs_ops.py,
+29.0.0), for use outside of the scheduler: Cinder's own answer, `get_pools`
+with the filter `volume_type`, is an error if a backend reports its free space
+(29.0.0: CapacityFilter adds the missing size to a number). A test compares
+these rules with Cinder's. Must not know any tier, nor how pools are listed.
 """
 
 import collections.abc
@@ -91,9 +91,9 @@ class Mismatch:
 def capability_names(
     extra_specs: collections.abc.Mapping[str, str | None],
 ) -> tuple[str, ...]:
-    """The capabilities that Cinder's CapabilitiesFilter looks at, sorted.
+    """Return the capabilities that Cinder's CapabilitiesFilter checks, sorted.
 
-    Those at the top level. A type that asks for none claims no backend.
+    These are the top level names. A type without any claims no backend.
 
     :param extra_specs: {key: value} of a volume type.
 
@@ -111,11 +111,11 @@ def capability_names(
 
 
 def alternatives(wanted: str | None) -> tuple[str, ...]:
-    """The values that an extra spec allows, in its order.
+    """Return the values that an extra spec allows, in its order.
 
-    Cinder takes every second word as a value once the first is ``<or>``.
+    Cinder takes every second word as a value if the first is ``<or>``.
 
-    :param wanted: the value of the extra spec; None or empty for none.
+    :param wanted: value of the extra spec; None or empty for none.
 
     >>> [alternatives(one) for one in ('<or> ssd <or> hdd', 'ssd', '')]
     [('ssd', 'hdd'), ('ssd',), ()]
@@ -127,7 +127,7 @@ def alternatives(wanted: str | None) -> tuple[str, ...]:
 
 
 def _values(wanted: str | None) -> tuple[str, ...]:
-    """The values that an extra spec names; none for a comparison.
+    """Return the values that an extra spec names; none for a comparison.
 
     >>> [_values(one) for one in ('s== ssd', '<in> ssd', 's!= ssd', ' ')]
     [('ssd',), (), (), ()]
@@ -148,10 +148,9 @@ def _asks_for_true(wanted: str | None) -> bool:
 def names_backend(
     extra_specs: collections.abc.Mapping[str, str | None],
 ) -> bool:
-    """Whether a volume type says by name where its volumes lie.
+    """Return whether a volume type names where its volumes lie.
 
-    Neither another extra spec nor a comparison, which many backends meet, is
-    a name.
+    Other extra specs and comparisons, which many backends meet, are not names.
 
     :param extra_specs: {key: value} of the type.
 
@@ -170,7 +169,7 @@ def names_backend(
 def selects_backends(
     extra_specs: collections.abc.Mapping[str, str | None],
 ) -> bool:
-    """Whether a volume type names what some backends have, and others not.
+    """Return whether a volume type selects some backends and not others.
 
     A comparison, such as ``>= 100``, and a feature of Cinder's own, such as
     ``multiattach``, do not. Nor does a misspelled ``volume_backend_name``.
@@ -195,11 +194,11 @@ def may_share(
     one: collections.abc.Mapping[str, str],
     other: collections.abc.Mapping[str, str],
 ) -> bool:
-    """Whether a backend can serve two volume types, by what these say alone.
+    """Return whether a backend could serve two volume types.
 
     :param one: extra specs {key: value} of a volume type.
-    :param other: those of another; of a capability that only one of them
-        names nothing is known, so that a backend may have it.
+    :param other: extra specs of the other type. A backend may have any value
+        of a capability that only one of them names.
 
     >>> ssd, both = {'volume_backend_name': 'ssd'}, '<or> ssd <or> hdd'
     >>> may_share(ssd, {'volume_backend_name': both, 'tiers:name': 'x'})
@@ -220,10 +219,10 @@ def find_mismatch(
     backend: Backend,
     extra_specs: collections.abc.Mapping[str, str | None],
 ) -> Mismatch | None:
-    """Why a backend may not serve a volume type; None when it may.
+    """Return why a backend may not serve a volume type; None if it may.
 
-    :param extra_specs: {key: value} of the type; keys with another scope
-        than `capabilities` are not for backends.
+    :param extra_specs: {key: value} of the type; keys with another scope than
+        `capabilities` do not concern backends.
     :returns: the first mismatch, in the order of the keys.
 
     >>> one = Backend(name='a@b#c', capabilities={'multiattach': True})

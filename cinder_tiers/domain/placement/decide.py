@@ -2,9 +2,9 @@
 
 """Choice of the tier that serves a volume, as one pure function.
 
-Both doors and `openstack tier explain` call `decide()`, so that what is
-explained is what happens. Must not know where its arguments came from
-(Cinder, Glance, a test) nor what a backend is: it picks a tier, its caller
+API middleware, filter and `openstack tier explain` call `decide()`, so an
+explanation is what happens. Must not know where its arguments came from
+(Cinder, Glance, a test), nor what a backend is: it picks a tier, its caller
 finds the backends. Specified by tests/cases/placement.
 """
 
@@ -39,26 +39,26 @@ def decide(
     policy: decision.Policy = DEFAULT_POLICY,
     has_unreadable: bool = False,
 ) -> PlacementDecision:
-    """The tier that serves a volume.
+    """Return the tier that serves a volume.
 
-    A volume whose type was named and does not follow the image is left alone;
-    one whose place is fixed goes there; else the tier of the highest priority
-    among those that the image's tags ask for, the project may use, have a
-    backend in the availability zone and give what the volume needs; else, if
-    the operator wants that, the same by the metadata of the volume, and then
-    the default type of the project; else the fallback tier of the zone.
-    Without such a fallback (an apply under way) no tier is chosen. A project
-    that may not even use the fallback is refused, and so is a volume that
-    would lose its encryption key.
+    A volume whose named type does not follow the image is left alone; one
+    whose place is fixed goes there. Otherwise, the tier is the first of these:
+    the tier of the highest priority that a tag of the image selects, that the
+    project may use, that has a backend in the availability zone and gives what
+    the volume needs; if the operator enables it, the same by the metadata of
+    the volume, and then the default type of the project; the fallback tier of
+    the zone. Without such a fallback (an apply under way) no tier is chosen. A
+    project that may not even use the fallback is refused, and so is a volume
+    that would lose its encryption key.
 
-    :param tiers: all applied tiers, each name once, in any order. Equal
-        priorities are refused by the catalog; here one whose volume type has
-        its name wins, then the name that sorts first, so that the answer
-        never depends on the order.
-    :param has_unreadable: whether a volume type says that it is a tier, and
-        is not among `tiers` since it cannot be read.
-    :returns: the decision with all its reasons. Never raises for any text in
-        its arguments.
+    :param tiers: all applied tiers, each name once, in any order. The catalog
+        rejects equal priorities; here the tier whose volume type has its name
+        wins, then the name that sorts first, so the answer never depends on
+        the order.
+    :param has_unreadable: whether a volume type claims to be a tier and cannot
+        be read, so it is not among `tiers`.
+    :returns: decision with all its reasons. No text in the arguments raises an
+        error.
     """
     settled = _settled(request)
     is_last = settled is not None and _is_project_type_last(settled, policy)
@@ -116,25 +116,25 @@ def decide_on_error(
     request: decision.Request,
     policy: decision.Policy = DEFAULT_POLICY,
 ) -> PlacementDecision:
-    """The decision when `decide()` could not be asked, or failed.
+    """Return the decision if `decide()` could not be called, or failed.
 
-    A volume that moves is not sent to the fallback tier for an error: where
-    an administrator sends it is as good a place. Nor does a volume get the
-    type of the fallback tier when the image that was not read may name a
-    volume type of its own, or bring a key that the type would drop. For an
-    image that Glance refuses it does: Cinder is refused as well, unless the
-    tenant makes the image appear between the two looks at it, and then it
-    must not end without a tier. Where a key may be dropped by that, the
+    A volume that moves is not sent to the fallback tier because of an error:
+    the place that the administrator chose is as good. Nor does a volume get
+    the type of the fallback tier if the image that could not be read may name
+    a volume type of its own, or bring a key that the type would drop. It does
+    so for an image that Glance refuses: Glance refuses it to Cinder, too,
+    unless the tenant makes the image appear between both requests, and then
+    the volume must not end without a tier. If this might drop a key, the
     request is refused.
 
-    :param on_error: what the operator chose.
-    :param tiers: the applied tiers, in any order; None when not even they
-        could be read. Then the backends of private tiers are not known
-        either, and cinder-scheduler, after which nothing keeps a volume from
-        them, refuses.
+    :param on_error: policy of the operator.
+    :param tiers: applied tiers, in any order; None if they could not be read.
+        Then the backends of private tiers are unknown, too, and
+        cinder-scheduler refuses, because nothing after it keeps a volume off
+        them.
     :param request: the request, as far as it is known.
-    :param policy: the operator's other choices.
-    :returns: the decision with its reasons. The first is `Rule.ERROR` or
+    :param policy: other policies of the operator.
+    :returns: decision with its reasons. The first is `Rule.ERROR` or
         `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
     """
     settled = _settled(request)
@@ -177,7 +177,7 @@ def decide_on_error(
 
 
 def _settled(request: decision.Request) -> PlacementDecision | None:
-    """The decision where nothing is left to decide, if so."""
+    """Return the decision if the request leaves nothing to decide."""
     named = request.named_type
     other = named if named and not named.follows_image else None
     if request.fixed_by is not None:
@@ -197,7 +197,8 @@ def _settled(request: decision.Request) -> PlacementDecision | None:
 def _is_project_type_last(
     settled: PlacementDecision, policy: decision.Policy
 ) -> bool:
-    """Whether what was settled counts only where nothing selects a tier."""
+    """Return whether the settled type counts only if nothing selects a tier.
+    """
     return (
         policy.project_type is decision.ProjectType.LAST
         and settled.because_of(Rule.PROJECT_TYPE)
@@ -205,7 +206,7 @@ def _is_project_type_last(
 
 
 def _lacks_key(request: decision.Request) -> bool:
-    """Whether a volume that has its type for good has no key for its data."""
+    """Return whether a volume that keeps its type has no encryption key."""
     return request.keeps_type and (
         Feature.ENCRYPTION in request.needs - request.cinder_offers
     )
@@ -215,7 +216,7 @@ def _obstacle(
     tier: decision.AppliedTier,
     request: decision.Request,
 ) -> Reason | None:
-    """Why a tier cannot serve a request; None when it can."""
+    """Return why a tier cannot serve a request; None if it can."""
     # A tier that is elsewhere is none for the volume, whoever may use it.
     if not tier.is_in_zone(request):
         return Reason(rule=Rule.NOT_IN_ZONE, tier=tier.name)
@@ -289,7 +290,7 @@ def _asked_for(
     request: decision.Request,
     policy: decision.Policy,
 ) -> tuple[list[decision.AppliedTier], list[Reason]]:
-    """The tiers that an image selects, and why these and no others."""
+    """Return the tiers that an image selects, and the reasons."""
     image = request.image
     if image is None:
         return [], [Reason(rule=Rule.NO_IMAGE)]
@@ -320,7 +321,7 @@ def _asked_by_metadata(
     request: decision.Request,
     policy: decision.Policy,
 ) -> tuple[list[decision.AppliedTier], list[Reason]]:
-    """The tiers that the metadata of a volume select, and why these."""
+    """Return the tiers that volume metadata select, and the reasons."""
     if (
         policy.metadata_key is None
         or request.metadata_tag is None
@@ -342,7 +343,7 @@ def _fall_back(
     request: decision.Request,
     reasons: list[Reason],
 ) -> PlacementDecision:
-    """The fallback tier, or what becomes of a volume without one."""
+    """Return the decision for the fallback tier, or without one."""
     zone = request.zone or request.default_zone
     # First those that are restricted to the zone, last those to others.
     fallbacks = sorted(

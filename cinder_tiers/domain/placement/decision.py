@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The words of placement: what is asked, what is known, what is decided.
+"""Values of placement: request, facts and decision.
 
-Plain values for `placement.decide()` and its callers. Must not know any rule.
+They are plain values for `placement.decide()` and its callers. Must not know
+any rule.
 """
 
 import dataclasses
@@ -140,7 +141,7 @@ class Policy:
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AppliedTier:
-    """A tier as it is applied, reduced to what placement needs."""
+    """An applied tier, reduced to the fields that placement needs."""
 
     name: str
     #: Tags that select the tier, in normal form.
@@ -164,10 +165,10 @@ class AppliedTier:
     is_renamed: bool = False
 
     def is_in_zone(self, request: 'Request') -> bool:
-        """Whether the tier has a backend where the volume is to be.
+        """Return whether the tier has a backend in the zone of the volume.
 
-        As in Cinder: a request that names no zone goes to any zone of a type
-        that is restricted to some, else to the default zone.
+        As in Cinder, a request without a zone goes to any zone of a type that
+        is restricted to some, else to the default zone.
         """
         zones = [
             zones
@@ -184,9 +185,9 @@ class AppliedTier:
         return request.default_zone in found
 
     def serves(self, request: 'Request') -> bool:
-        """Whether the tier's volume type can be used for a request.
+        """Return whether a request may use the tier's volume type.
 
-        As in Cinder: an administrator may use every type.
+        As in Cinder, an administrator may use every type.
         """
         return (
             self.projects is None
@@ -198,7 +199,7 @@ class AppliedTier:
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Image:
-    """The parts of an image that placement looks at."""
+    """The parts of an image that placement considers."""
 
     #: Project id of the owner; None for an image without an owner.
     owner: str | None
@@ -211,11 +212,11 @@ class Image:
     brings_key: bool = False
 
     def is_trusted_by(self, project: str, trust: TagTrust) -> bool:
-        """Whether its tags may steer the volumes of a project.
+        """Return whether its tags may steer the volumes of a project.
 
-        The owner of a shared or community image could retag it and so move
-        the volumes of others; only who owns it or may publish it counts,
-        unless the operator says otherwise.
+        The owner of a shared or community image could retag it and so move the
+        volumes of others. So only images of the project and public ones count,
+        unless the operator chooses otherwise.
         """
         return (
             trust is TagTrust.ALL
@@ -228,7 +229,7 @@ class Image:
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NamedType:
-    """The volume type that a request came with, and what named it."""
+    """The volume type that a request names, and the source of the name."""
 
     source: TypeSource
     #: Whether it leaves the choice to the image.
@@ -242,7 +243,7 @@ class NamedType:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request for a place: of a new volume, or of one that moves."""
+    """A request for a place of a volume, new or moving."""
 
     #: Project id of the volume.
     project: str
@@ -281,7 +282,7 @@ class Request:
 
     @property
     def needs(self) -> frozenset[Feature]:
-        """Properties that a tier must give to serve the request."""
+        """Properties that a tier must provide to serve the request."""
         needs = self.has
         if self.named_type is not None:
             needs |= self.named_type.offers
@@ -295,7 +296,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Reason:
-    """A rule that applied, and the values that it looked at."""
+    """A rule that applied, and the values that it used."""
 
     rule: Rule
     #: Name of the tier that the rule speaks of.
@@ -307,7 +308,7 @@ class Reason:
 
     @property
     def values(self) -> dict[str, str | int]:
-        """The values that are there, by name."""
+        """Return the values that are set, by name."""
         return {
             name: value
             for name, value in (
@@ -329,8 +330,8 @@ class Reason:
 class PlacementDecision:
     """The decision of `decide()`, and its reasons.
 
-    The reasons explain and never steer. None holds text of an image, which
-    may be hostile: tags are quoted from the tier that knows them.
+    Reasons explain and never steer. They quote no text of an image, which may
+    be hostile, only tags of tiers.
     """
 
     verdict: RequestVerdict
@@ -342,7 +343,7 @@ class PlacementDecision:
     reasons: tuple[Reason, ...] = ()
 
     def because_of(self, rule: Rule) -> bool:
-        """Whether a rule is among the reasons."""
+        """Return whether a rule is among the reasons."""
         return any(reason.rule is rule for reason in self.reasons)
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Meaning of image properties to Cinder: hostile, as tags are."""
+"""Meaning of image properties to Cinder; tenants write them."""
 
 import collections.abc
 import json
@@ -19,12 +19,12 @@ _CONVERTED = (BLOCK_DEVICES, 'mappings')
 
 
 def is_readable(image: collections.abc.Mapping[str, object]) -> bool:
-    """Whether Cinder can read an image at all.
+    """Return whether Cinder can read an image at all.
 
-    For one that it cannot read, it goes on as if there were none of its id
-    (cinder/image/glance.py, `_convert_from_string`, 29.0.0).
+    It treats an image that it cannot read as missing (cinder/image/glance.py,
+    `_convert_from_string`, 29.0.0).
 
-    :param image: its properties, among others.
+    :param image: properties and other fields of the image.
 
     >>> is_readable({'mappings': '{'})
     False
@@ -40,15 +40,16 @@ def is_readable(image: collections.abc.Mapping[str, object]) -> bool:
 def boot_device(
     block_devices: object,
 ) -> collections.abc.Mapping[str, object] | None:
-    """The disk of an image that stands for a snapshot, if it has one.
+    """Return the disk of an image that stands for a snapshot, if any.
 
-    Cinder makes a volume of such an image from the snapshot that it names.
+    Cinder creates a volume of such an image from the snapshot that it names.
 
-    So it is with an image of a server that booted from a volume (cinder/api/
-    v3/volumes.py, `_get_image_snapshot`, 29.0.0), from microversion 3.46 on.
+    Images of servers that booted from a volume are like that
+    (cinder/api/v3/volumes.py, `_get_image_snapshot`, 29.0.0), from
+    microversion 3.46 on.
 
-    :param block_devices: the property `BLOCK_DEVICES`: JSON text or what it
-        stands for, or anything else.
+    :param block_devices: property `BLOCK_DEVICES`: JSON text, its value, or
+        anything else.
 
     >>> boot_device('[{"source_type": "snapshot", "boot_index": 0}]')
     {'source_type': 'snapshot', 'boot_index': 0}
@@ -73,23 +74,23 @@ def boot_device(
 
 
 def volume_type(image: collections.abc.Mapping[str, object]) -> str | None:
-    """Name or id of the volume type that an image names; None without.
+    """Return the name or id of the volume type that an image names.
 
-    It is cut where it is too long for a name.
+    A text that is too long for a name is cut.
 
-    :param image: its properties, among others.
+    :param image: properties and other fields of the image.
     """
     named = image.get(VOLUME_TYPE)
     return named[: _NAME_CHARACTERS + 1] if isinstance(named, str) else None
 
 
 def brings_key(key_id: object) -> bool:
-    """Whether a volume of the image needs the key that the image names.
+    """Return whether a volume of the image needs the image's key.
 
     An empty id is not a key (cinder/volume/volume_utils.py,
     `copy_image_to_volume`, 29.0.0).
 
-    :param key_id: the property `ENCRYPTION_KEY`; None without.
+    :param key_id: property `ENCRYPTION_KEY`; None without.
     """
     return bool(key_id)
 

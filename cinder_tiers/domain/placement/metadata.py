@@ -2,7 +2,7 @@
 
 """The tag that the metadata of a volume name.
 
-Metadata are what a tenant writes. Must not know which tags select a tier.
+Tenants write metadata. Must not know which tags select a tier.
 """
 
 import collections.abc
@@ -16,14 +16,14 @@ def known_tag_in(
     policy: decision.Policy,
     known_tags: collections.abc.Container[str],
 ) -> str | None:
-    """The tag that metadata name, as far as it makes a difference.
+    """Return the tag that metadata name, or '' for any unknown tag.
 
-    What is remembered by it is bounded, whatever tenants write.
+    The number of different results is bounded, regardless of the metadata.
 
     :param metadata: see `tag_in`.
     :param policy: see `tag_in`.
-    :param known_tags: those of all tiers, in normal form.
-    :returns: as of `tag_in`, but '' for a tag of no tier.
+    :param known_tags: tags of all tiers, in normal form.
+    :returns: result of `tag_in`, but '' for a tag that no tier has.
 
     >>> policy = decision.Policy(metadata_key='tier')
     >>> known_tag_in({'tier': 'x'}, policy, {'database'})
@@ -34,12 +34,12 @@ def known_tag_in(
 
 
 def tag_in(metadata: object, policy: decision.Policy) -> str | None:
-    """The tag that metadata name, in normal form.
+    """Return the tag that metadata name, in normal form.
 
-    :param metadata: {key: value} of a volume, of which nothing is checked.
-    :param policy: the operator's choices, of which the key counts.
-    :returns: None where metadata do not count or do not have the key; '' for
-        a value that can be no tag.
+    :param metadata: {key: value} of a volume, unchecked.
+    :param policy: policies of the operator, for the key.
+    :returns: tag; None if metadata do not count or lack the key; '' for a
+        value that cannot be a tag.
 
     >>> tag_in({'tier': ' Database'}, decision.Policy(metadata_key='tier'))
     'database'
@@ -59,10 +59,10 @@ def may_select(
     policy: decision.Policy,
     known_tags: collections.abc.Container[str],
 ) -> bool:
-    """Whether metadata may select a tier, where it is not known which count.
+    """Return whether metadata may select a tier under an unknown policy.
 
     :param metadata: {key: value} of a volume.
-    :param known_tags: those of all tiers, in normal form.
+    :param known_tags: tags of all tiers, in normal form.
 
     >>> may_select({'a': ' DB'}, decision.Policy(is_known=False), {'db'})
     True

@@ -2,18 +2,19 @@
 
 """Backends that serve only private tiers that a project may not use.
 
-A backend that serves no tier is for all; so is one that serves, beside a
-private tier, another tier that the project may use, if the type of that names
-it. The backends of a tier that was retired or cannot be read count as well.
+A backend that serves no tier is open to all; so is one that serves a private
+tier and another tier that the project may use, if the type of that tier names
+the backend. The backends of a tier that was retired or cannot be read count as
+well.
 
-A type that names no backend asks for no tier. With it a project would have
-volumes on its private tier that are not of its type, and could give them to
-any other project: to members all private tiers are closed. An administrator
-forgets to name one easily: no extra spec of a tier stands for it, and a
-comparison that many backends meet opens none.
+A type that names no backend selects no tier. With it, a project would have
+volumes on its private tier that do not have its type, and could transfer them
+to any other project. So all private tiers are closed to such a type of
+members. An administrator easily creates such a type, because no extra spec of
+a tier is required, and a comparison that many backends meet opens no backend.
 
-TierFilter and `openstack tier explain` ask here. Must not know how backends
-are matched.
+TierFilter and `openstack tier explain` use it. Must not know how backends are
+matched.
 """
 
 import collections.abc
@@ -27,7 +28,7 @@ _Backend = typing.TypeVar('_Backend', bound=collections.abc.Hashable)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BackendClaim(typing.Generic[_Backend]):
-    """The backends that a volume type with the mark of a tier leads to."""
+    """The backends of a volume type that has the mark of a tier."""
 
     extra_specs: collections.abc.Mapping[str, str]
     #: Ids of the projects that may use the type; None for all.
@@ -38,9 +39,9 @@ class BackendClaim(typing.Generic[_Backend]):
 
 
 def claims_backends(extra_specs: collections.abc.Mapping[str, str]) -> bool:
-    """Whether backends can be those of a tier by its volume type.
+    """Return whether a volume type can claim backends for its tier.
 
-    What closes backends is taken widely: one comparison is enough.
+    One comparison is enough, so that rather too much is closed.
 
     :param extra_specs: {key: value} of the type.
     """
@@ -54,13 +55,13 @@ def closed_to(
     is_admin: bool,
     is_unbound: bool,
 ) -> frozenset[_Backend]:
-    """The backends that serve only private tiers closed to a project.
+    """Return the backends that serve only private tiers closed to a project.
 
-    :param project: its id.
-    :param claims: those of all volume types with the mark of a tier.
+    :param project: id of the project.
+    :param claims: claims of all volume types with the mark of a tier.
     :param is_admin: whether the request has Cinder's admin rights.
-    :param is_unbound: whether the type of the volume names no backend, and
-        does not follow the image.
+    :param is_unbound: whether the type of the volume names no backend and does
+        not follow the image.
     """
     closed: dict[bool, set[_Backend]] = {True: set(), False: set()}
     opened: dict[bool, set[_Backend]] = {True: set(), False: set()}

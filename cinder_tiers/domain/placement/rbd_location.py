@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Places where backends of Cinder's RBD driver report to keep volumes.
+"""Places where backends of Cinder's RBD driver keep volumes.
 
 Must not know any tier, nor how backends are listed.
 """

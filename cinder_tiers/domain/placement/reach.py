@@ -2,8 +2,8 @@
 
 """Volume types that lead to the backends of tiers without being tiers.
 
-Whoever may use such a type has volumes on the storage of the tier without
-what the type of the tier gives and takes. Upgrade check and audit ask here.
+Users of such a type have volumes on the storage of the tier without the
+properties and restrictions of the tier's type. Upgrade check and audit use it.
 Must not know how types and backends are read.
 """
 
@@ -21,7 +21,7 @@ _Backends = collections.abc.Iterable[matching_rules.Backend]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Type:
-    """A volume type, as far as it leads anywhere."""
+    """A volume type, reduced to the fields that decide on its backends."""
 
     name: str
     extra_specs: collections.abc.Mapping[str, str]
@@ -31,7 +31,7 @@ class Type:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Reach:
-    """The backends of tiers to which a type leads that is none of them."""
+    """Backends of tiers to which an unrelated type leads."""
 
     volume_type: Type
     #: {name of a tier: its backends}, never empty; in the order of the tiers.
@@ -52,7 +52,7 @@ class Reach:
 
     @property
     def remedy(self) -> str:
-        """Advice to the operator."""
+        """Advice for the operator."""
         name = self.volume_type.name
         # The update of OpenStackClient is refused (400 of Cinder 29.0.0).
         close = (
@@ -77,16 +77,16 @@ def find(
     tiers: collections.abc.Mapping[str, Type],
     backends: _Backends | None,
 ) -> tuple[Reach, ...]:
-    """Each type that leads to the backends of a tier without being a tier.
+    """Return each type that leads to backends of a tier without being one.
 
-    One that follows the image, or was retired, is passed over. One that
-    names no backend leads to none of a private tier: TierFilter sees to it.
+    A type that follows the image, or was retired, is skipped. One that names
+    no backend leads to none of a private tier, because TierFilter prevents it.
 
-    :param types: all that exist.
+    :param types: all existing types.
     :param tiers: {name of a tier: its type}.
-    :param backends: those that report to Cinder's scheduler; None when they
-        are not known, and a type is judged by the names in its extra specs.
-    :returns: in the order of the names of the types.
+    :param backends: backends that report to Cinder's scheduler; None if
+        unknown, and a type is judged by the names in its extra specs.
+    :returns: types in the order of their names.
     """
     known = None if backends is None else tuple(backends)
     own = {one.name for one in tiers.values()}
@@ -133,7 +133,7 @@ def find(
 
 
 def _named(tier: Type) -> collections.abc.Iterator[matching_rules.Backend]:
-    """A backend for each name in the type of a tier, or one of any name."""
+    """Yield a backend for each name in a tier's type, or a nameless one."""
     names = matching_rules.alternatives(
         tier.extra_specs.get(cinder_state.BACKEND)
     )
@@ -146,7 +146,7 @@ def _named(tier: Type) -> collections.abc.Iterator[matching_rules.Backend]:
 
 
 def _known_specs(one: Type, backend: matching_rules.Backend) -> dict[str, str]:
-    """The extra specs of which it is known whether a backend meets them."""
+    """Return the extra specs that a backend is known to meet or not."""
     return {
         key: wanted
         for key, wanted in one.extra_specs.items()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tiers as the extra specs of volume types say them, and who names a type.
+"""Tiers as the extra specs of volume types describe them.
 
-The applied state lives in the volume types and nowhere else: this module is
-how the doors, `tier explain` and `tier list` read it. Must not know how the
-types were fetched (Cinder's database or its API).
+The applied state is only in the volume types: API middleware, filter, `tier
+explain` and `tier list` read it with this module, and the source of a
+request's type. Must not know how the types were fetched (Cinder's database or
+its API).
 """
 
 import collections.abc
@@ -31,7 +32,7 @@ _REPLICATION = 'replication_enabled'
 
 
 def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
-    """Whether a volume type leaves the choice of the tier to the image.
+    """Return whether a volume type leaves the choice of tier to the image.
 
     :param extra_specs: {key: value} of the type.
 
@@ -46,11 +47,11 @@ def features(
     *,
     is_encrypted: bool = False,
 ) -> frozenset[decision.Feature]:
-    """Properties that a volume type gives, as Cinder reads it.
+    """Return the properties that a volume type gives, as Cinder reads it.
 
     :param extra_specs: {key: value} of the type.
-    :param is_encrypted: whether the type has an encryption; no extra spec
-        says so.
+    :param is_encrypted: whether the type has an encryption, which is not an
+        extra spec.
 
     >>> sorted(one.value for one in features(
     ...     {'multiattach': '<is> True', 'replication_enabled': '<is> 1'}))
@@ -70,11 +71,11 @@ def features(
 def zones(
     extra_specs: collections.abc.Mapping[str, str],
 ) -> frozenset[str] | None:
-    """Availability zones to which a volume type is restricted.
+    """Return the availability zones to which a volume type is restricted.
 
     :param extra_specs: {key: value} of the type.
-    :returns: None for all zones; none at all when the key has no value, as
-        in Cinder (extract_availability_zones_from_volume_type of
+    :returns: zones; None for all zones; empty if the key has no value, as in
+        Cinder (extract_availability_zones_from_volume_type of
         cinder/volume/volume_utils.py).
 
     >>> sorted(zones({'RESKEY:availability_zones': 'az1, az2'}))
@@ -94,13 +95,13 @@ def read_tier(
     is_encrypted: bool = False,
     type_name: str | None = None,
 ) -> decision.AppliedTier | None:
-    """The tier that a volume type is, or None when it is not managed.
+    """Return the tier of a volume type, or None if it is not managed.
 
     :param extra_specs: {key: value} of the type.
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
-    :param type_name: its name; None when that does not matter.
+    :param type_name: name of the type; None if it does not matter.
     :raises ValueError: a value cannot be read; the text says what to do.
     """
     name = extra_specs.get(cinder_state.NAME)
@@ -123,7 +124,7 @@ def applied_tier(
     is_encrypted: bool = False,
     type_name: str | None = None,
 ) -> decision.AppliedTier:
-    """The tier of a name that a volume type is, likewise.
+    """Return the tier with a given name that a volume type describes.
 
     :raises ValueError: a value cannot be read; the text says what to do.
     """
@@ -167,7 +168,7 @@ class TypeReading:
 
     @property
     def is_marked(self) -> bool:
-        """Whether it is, or was, the type of a tier that is complete."""
+        """Return whether it is, or was, the complete type of a tier."""
         return self.mark is not None and not self.is_half_made
 
 
@@ -180,11 +181,11 @@ def read_type(
     is_encrypted: bool = False,
     description: str | None = None,
 ) -> TypeReading:
-    """The tier that one volume type describes, regardless of the others.
+    """Return the tier that one type describes, regardless of the others.
 
     :param extra_specs: {key: value} of the type.
-    :param type_id: its id.
-    :param name: its name.
+    :param type_id: id of the type.
+    :param name: name of the type.
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
@@ -236,22 +237,22 @@ class ReadTiers:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each type that is left out."""
+        """A sentence for each type that is left out."""
         return tuple(one.problem for one in self.left_out if one.problem)
 
 
 def read_tiers(
     readings: collections.abc.Iterable[TypeReading],
 ) -> ReadTiers:
-    """The tiers that volume types are.
+    """Return the tiers of volume types.
 
     Types that were retired, that wait to take the name of another, or that an
-    apply has not opened yet, are none, and are not left out either.
+    apply has not opened yet, are not tiers, nor are they left out.
 
-    :param readings: of all types, in any order. Of several that say to be
-        the same tier, in whatever case, the one that is named like it is it,
-        or else the one whose name sorts first. Where the one that is named
-        like it cannot be read, no copy of it is the tier.
+    :param readings: readings of all types, in any order. If several claim to
+        be the same tier, regardless of case, the type with the name of the
+        tier is it, else the one whose name sorts first. If the type with the
+        name of the tier cannot be read, no other type is the tier.
     """
     types: dict[str, TypeReading] = {}
     owners: dict[str, TypeReading] = {}
@@ -315,7 +316,7 @@ def _turn(one: TypeReading) -> tuple[object, ...]:
 
 
 def _listed(extra_specs: collections.abc.Mapping[str, str]) -> str:
-    """Extra specs in a message: hostile, and without an end."""
+    """Return extra specs for a message, which are hostile and may be long."""
     return spelling.listed(
         f'{key!r}={value!r}' for key, value in extra_specs.items()
     )
@@ -331,9 +332,9 @@ def first_named(
 ) -> tuple[decision.TypeSource, _Named] | None:
     """Return the strongest source that names a volume type, and the type.
 
-    :param asked: {who may name it: what they name, if anything}; those that
-        are weaker than the one who names a type are not asked.
-    :returns: None if none is named.
+    :param asked: {source: function that returns the type it names, if any};
+        sources weaker than the result are not called.
+    :returns: source and type; None if no type is named.
     """
     for source in decision.TypeSource:
         if source in asked and (named := asked[source]()):

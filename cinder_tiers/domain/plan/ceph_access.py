@@ -171,9 +171,9 @@ def writer(
 ) -> ceph_state.CephxUser:
     """Return the user that apply needs for a catalog.
 
-    It may send only the commands of apply, none of which deletes. OSDs are
-    asked for the effect of a new option, because their reports to the manager
-    may be older than the change.
+    It may send only the commands of apply, and `config rm` for a sweep; none
+    of them deletes an object. OSDs are asked for the effect of a new option,
+    because their reports to the manager may be older than the change.
     """
     return ceph_state.CephxUser(
         name=_name(cluster, 'tiers-writer'),

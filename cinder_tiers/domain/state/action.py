@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actions: what a plan consists of.
+"""Actions: the elements of a plan.
 
-An action is a value. What carries it out is registered elsewhere by the kind
-of its object, and must find here all that it needs. Must not know Cinder's or
-Ceph's API.
+An action is a value that has all the data to carry it out; the code for that
+is registered elsewhere by the kind of its object. Must not know the API of
+Cinder or Ceph.
 """
 
 import collections.abc
@@ -39,7 +39,7 @@ NOT_ALLOWABLE = 'it cannot be allowed: apply refuses it with --allow, too'
 
 
 class Kind(enum.Enum):
-    """Kinds of objects, in the order in which they are made."""
+    """Kinds of objects, in the order in which they are created."""
 
     ERASURE_CODE_PROFILE = 'erasure code profile'
     CRUSH_RULE = 'crush rule'
@@ -61,7 +61,7 @@ class Kind(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Key:
-    """Names one object of the world."""
+    """Name of an object of the cloud."""
 
     kind: Kind
     #: Name of the cluster in the catalog; None for an object of Cinder
@@ -71,7 +71,7 @@ class Key:
 
     @property
     def of_cluster(self) -> str:
-        """Name of the cluster of an object that is in one.
+        """Name of the Ceph cluster of the object.
 
         :raises ValueError: it is an object of Cinder or Glance.
         """
@@ -80,14 +80,14 @@ class Key:
         return self.cluster
 
     def __str__(self) -> str:
-        """Kind and name, and the cluster in parentheses."""
+        """Return kind and name, and the cluster in parentheses."""
         where = f' ({self.cluster})' if self.cluster else ''
         return f'{self.kind.value} {self.name}{where}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """Why an action is refused, and how an operator can proceed."""
+    """Reason of a refused action, and how an operator can proceed."""
 
     #: A clause, such as `it would open a private volume type`.
     reason: str
@@ -100,9 +100,9 @@ class Refusal:
 
 
 def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
-    """All refusals of one action as one; None when there is none.
+    """Return all refusals of one action as one, or None.
 
-    It yields to consent when each of them does.
+    It yields to consent if each of them does.
     """
     several = tuple(refusals)
     if not several:
@@ -117,7 +117,7 @@ def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Action:
-    """One object that is not as it should be."""
+    """A change of one object to its declared state."""
 
     key: Key
     #: As it is; None when it does not exist.
@@ -147,7 +147,7 @@ class Action:
 
     @property
     def verb(self) -> str:
-        """create, update or delete."""
+        """The text create, update or delete."""
         if self.before is None:
             return 'create'
         return 'delete' if self.after is None else 'update'
@@ -163,7 +163,7 @@ class Action:
     def projects(self) -> frozenset[str]:
         """Ids of the projects whose access, types, volumes or quotas change.
 
-        Those whose volumes or quotas say what a change means are among them.
+        They include projects named in a refusal.
         """
         found: set[str] = set()
         for side in (self.before, self.after):
@@ -180,7 +180,7 @@ class Action:
 
     @property
     def remedy(self) -> str:
-        """The ways out of a refusal; empty when there is none."""
+        """Ways to resolve a refusal; '' without one."""
         if self.refusal is None:
             return ''
         if not self.refusal.yields_to_consent:
@@ -192,19 +192,19 @@ class Action:
 
     @property
     def consent_argument(self) -> str:
-        """Argument of a command that allows it."""
+        """Argument of a command that allows the action."""
         return f'--allow {shlex.quote(str(self.key))}'
 
     @property
     def objection(self) -> str:
-        """Why it is refused and the ways out; empty when it is not."""
+        """Reason of the refusal and its remedies; '' without one."""
         return f'{self.refusal.reason}; {self.remedy}' if self.refusal else ''
 
     @property
     def explanation(self) -> str:
-        """Reasons for it, and notes to read before it is done.
+        """Lines with the reasons, and notes to read before the action.
 
-        Each in a line, in which what is not printable is escaped.
+        Characters that are not printable are escaped in each line.
         """
         lines = ['; '.join((self.why, *self.notes))]
         if self.refusal:
@@ -224,7 +224,7 @@ class Outcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Result:
-    """An action and what became of it."""
+    """An action and its outcome."""
 
     action: Action
     outcome: Outcome

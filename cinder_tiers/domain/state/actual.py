@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that a plan is compared with."""
+"""Existing state that a plan compares with the catalog."""
 
 import collections.abc
 import dataclasses
@@ -11,7 +11,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ActualState:
-    """All that a plan is compared with."""
+    """Existing state of Cinder, Ceph and Keystone."""
 
     cinder: cinder_state.CinderState
     #: {name of the cluster in the catalog: its state}.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""State of a Ceph cluster, actual or declared.
+"""State of a Ceph cluster, existing or declared.
 
-The same values describe both sides, so that a difference is a plain
-comparison. The builder normalises defaults first. Must not know how
-they are read or written.
+The same values describe both sides, so a difference is a plain comparison.
+Their builder normalises defaults first. Must not know how they are read or
+written.
 """
 
 import collections
@@ -21,12 +21,13 @@ from cinder_tiers.domain.state import usage as usages
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CrushRule:
-    """A CRUSH rule of one part: take a root, choose, emit.
+    """A CRUSH rule.
 
-    Or of two, the first for one copy on OSDs of another class. Or of two
-    levels: it chooses failure domains, and places several copies in each. A
-    rule that was written by hand may be none of this; then `root` and
-    `failure_domain` are None, and it equals no rule that we would create.
+    It takes a root, chooses and emits; or it has a first part for one copy on
+    OSDs of another class; or it has two levels: it chooses failure domains,
+    and places several copies in each. A rule that was written by hand may have
+    another form; then `root` and `failure_domain` are None, and it equals no
+    rule that apply would create.
     """
 
     name: str
@@ -57,7 +58,7 @@ class CrushRule:
 
     @property
     def needs_crush_map(self) -> bool:
-        """Whether Ceph has no command for it, so that the map is set."""
+        """Whether no command of Ceph creates it, so the map must be set."""
         return (
             self.primary_device_class is not None
             or self.replicas_per_failure_domain is not None
@@ -73,14 +74,14 @@ class CrushRule:
         )
 
     def failure_domains_for(self, size: int) -> int:
-        """Failure domains over which a pool is spread.
+        """Return the number of failure domains over which a pool is spread.
 
-        :param size: copies, or chunks, of the pool.
+        :param size: number of copies or chunks of the pool.
         """
         return self.num_failure_domains or -(-size // self.per_failure_domain)
 
     def placing(self, size: int) -> 'CrushRule':
-        """The rule as it is for a pool of a size."""
+        """Return the rule in its form for a pool with this size."""
         return (
             dataclasses.replace(self, number=None)
             if self.number == size
@@ -88,9 +89,10 @@ class CrushRule:
         )
 
     def takes(self, osd: 'Osd') -> bool:
-        """Whether it may choose an OSD; one written by hand chooses none.
+        """Return whether it may choose an OSD.
 
-        It chooses none that CRUSH gives no data.
+        A rule written by hand chooses none; no rule chooses an OSD to which
+        CRUSH gives no data.
         """
         return (
             self.root is not None
@@ -106,7 +108,7 @@ class CrushRule:
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ErasureCodeProfile:
-    """An erasure code profile: what chunks are, and where they go."""
+    """An erasure code profile: the code, and the places of its chunks."""
 
     name: str
     k: int
@@ -225,13 +227,13 @@ class CacheTier:
 
     @property
     def cache_pools(self) -> tuple[str, ...]:
-        """The pools that hold it; Ceph allows several, clients use one."""
+        """Pools of the cache; Ceph allows several, clients use one."""
         return tuple(self.cache_pool.split(self.SEVERAL))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdOptions:
-    """Options of the OSDs of a device class or host, as they are in effect."""
+    """Effective options of the OSDs of a device class or host."""
 
     #: The device class, or the CRUSH host.
     name: str
@@ -260,7 +262,7 @@ class OsdOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdCapacity:
-    """IOPS that an OSD with the queue mClock assumes of its disk."""
+    """IOPS that an OSD with mClock assumes for its disk."""
 
     #: hdd or ssd: what it takes the disk of its data for.
     medium: str
@@ -274,7 +276,7 @@ class OsdCapacity:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mclock:
-    """The figures by which OSDs with the queue mClock share their I/O."""
+    """The figures by which OSDs with mClock share their I/O."""
 
     #: {OSD id: figure}, of the OSDs that have this queue by their
     #: configuration.
@@ -285,7 +287,7 @@ class Mclock:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrimaryAffinity:
-    """How willing the OSDs of a device class are to be primaries."""
+    """Primary affinity of the OSDs of a device class."""
 
     #: The device class.
     name: str
@@ -348,18 +350,18 @@ class Osd:
 
     @property
     def locations(self) -> tuple[collections.abc.Mapping[str, str], ...]:
-        """All its places."""
+        """All places in the CRUSH tree."""
         return self.location, *self.other_locations
 
     def is_below(self, bucket: str) -> bool:
-        """Whether it lies in a CRUSH bucket; their names are unique."""
+        """Return whether it lies in a CRUSH bucket; names are unique."""
         return any(bucket in one.values() for one in self.locations)
 
     def buckets_of(self, kind: str, *, root: str | None) -> frozenset[str]:
-        """Names of the CRUSH buckets of a type in which it lies.
+        """Return the CRUSH buckets of a type in which it lies.
 
         :param kind: bucket type, such as host.
-        :param root: only below this bucket; None for any.
+        :param root: only buckets below this one; None for any.
         """
         return frozenset(
             one[kind]
@@ -370,7 +372,7 @@ class Osd:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdMemory:
-    """Where an OSD runs, and how much memory it aims at."""
+    """Host of an OSD, and its memory target."""
 
     #: As its kernel calls it, which need not be its CRUSH host; None: the OSD
     #: never reported any.
@@ -400,7 +402,7 @@ class OptionSchema:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CephState:
-    """The part of one Ceph cluster that tiers are made of, keyed by name."""
+    """The state of one Ceph cluster that concerns tiers, keyed by name."""
 
     crush_rules: collections.abc.Mapping[str, CrushRule]
     erasure_code_profiles: collections.abc.Mapping[str, ErasureCodeProfile]
@@ -482,12 +484,12 @@ class CephState:
 
     @functools.cached_property
     def hosts(self) -> frozenset[str]:
-        """Names of the CRUSH hosts that have an OSD."""
+        """Names of the CRUSH hosts with an OSD."""
         return frozenset(self.osds_by_host)
 
     @functools.cached_property
     def bucket_types(self) -> tuple[str, ...]:
-        """Types of the CRUSH buckets that have an OSD, sorted by name."""
+        """Types of the CRUSH buckets with an OSD, sorted by name."""
         return tuple(
             sorted(
                 {
@@ -501,7 +503,7 @@ class CephState:
 
     @functools.cached_property
     def osds_by_host(self) -> collections.abc.Mapping[str, tuple[Osd, ...]]:
-        """{CRUSH host: its OSDs}, of the hosts that have one."""
+        """{CRUSH host: its OSDs} for hosts with an OSD."""
         found: dict[str, list[Osd]] = {}
         for osd in self.osds:
             for host in osd.buckets_of('host', root=None):
@@ -513,11 +515,11 @@ class CephState:
     def buckets(
         self, *, kind: str, root: str, device_class: str | None = None
     ) -> frozenset[str]:
-        """Names of CRUSH buckets of a type with an OSD that has data.
+        """Return the CRUSH buckets of a type with an OSD that has data.
 
         :param kind: bucket type, such as host.
-        :param root: only below this bucket.
-        :param device_class: only with an OSD of it; None for any.
+        :param root: only buckets below this one.
+        :param device_class: only buckets with an OSD of it; None for any.
         """
         return frozenset(
             self.osds_in_buckets(
@@ -533,13 +535,13 @@ class CephState:
         device_class: str | None,
         apart: str | None = None,
     ) -> collections.abc.Mapping[str, int]:
-        """{CRUSH bucket: number of OSDs in it}, as `buckets` has them.
+        """Return {CRUSH bucket: number of OSDs in it}, see `buckets`.
 
-        An OSD in several of them is counted in the one with the fewest, since
-        it cannot have two copies of an object.
+        An OSD in several buckets counts in the one with the fewest, because it
+        cannot have two copies of an object.
 
-        :param apart: bucket type, such as host, of which no two OSDs that are
-            counted share one; None: all are counted.
+        :param apart: bucket type, such as host, of which counted OSDs must not
+            share a bucket; None to count all OSDs.
         """
         # Many tiers ask for the same.
         asked = kind, root, device_class, apart

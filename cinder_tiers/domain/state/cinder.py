@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""State of Cinder, actual or declared.
+"""State of Cinder, existing or declared.
 
 The builder of these values normalises defaults first. Must not know how they
 are read or written.
@@ -42,10 +42,10 @@ UNLIMITED = -1
 
 
 def as_databases_compare(name: str) -> str:
-    """The same for names, or keys, that MySQL and MariaDB take for one.
+    """Return a text that is equal for names equal in MySQL and MariaDB.
 
-    Cinder's tables have the collation of the database, of which the usual
-    ones know neither case nor accents, nor blanks at the end.
+    Cinder's tables have the collation of the database, which usually ignores
+    case, accents, and blanks at the end.
 
     >>> as_databases_compare('Größe ') == as_databases_compare('GROSSE')
     True
@@ -62,19 +62,19 @@ def as_databases_compare(name: str) -> str:
 
 
 def has_mark(extra_specs: collections.abc.Iterable[str]) -> bool:
-    """Whether a volume type with these extra specs is managed."""
+    """Return whether a volume type with these extra specs is managed."""
     return not MARKS.isdisjoint(extra_specs)
 
 
 def is_half_made(
     description: str | None, *, projects: collections.abc.Set[str] | None
 ) -> bool:
-    """Whether apply created a managed volume type and has yet to open it.
+    """Return whether apply created a managed volume type and not opened it.
 
-    What a project may use is not: the description alone, which anybody can
-    copy to a private type that works, opens the backends of none.
+    A type that a project may use is open: the description alone, which anybody
+    can copy to a working private type, does not count.
 
-    :param projects: those that have access to it; None for a public type.
+    :param projects: projects with access to the type; None for a public type.
     """
     return projects is not None and not projects and description == HALF_MADE
 
@@ -116,12 +116,12 @@ class VolumeType:
 
     @property
     def has_volumes(self) -> bool:
-        """Whether volumes are known to have it."""
+        """Whether it is known to have volumes."""
         return bool(self.volumes)
 
     @property
     def use(self) -> tuple[str, ...]:
-        """How many volumes of which projects have it; none: no clause."""
+        """Clause on its volumes and their projects; empty without volumes."""
         if not self.volumes:
             return ()
         by_project = ', '.join(
@@ -138,7 +138,7 @@ class VolumeType:
 
     @property
     def is_half_made(self) -> bool:
-        """Whether an apply made it, and has not opened it yet."""
+        """Whether apply created it, and has not opened it yet."""
         return self.is_ours and is_half_made(
             self.description,
             projects=None if self.is_public else self.projects,
@@ -146,16 +146,16 @@ class VolumeType:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it carries the mark that lets us change it."""
+        """Whether it is managed: it has the mark that allows changes."""
         return has_mark(self.extra_specs)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SuccessorType(VolumeType):
-    """A volume type that is wanted in place of one that has volumes.
+    """A wanted volume type that replaces one with volumes.
 
-    Cinder changes no extra spec of that one, which is retired; see
-    `type_succession`. It is never what exists.
+    Cinder does not change extra specs of the old type, which is retired; see
+    `type_succession`. Existing state never has a SuccessorType.
     """
 
 
@@ -173,9 +173,9 @@ class QosSpec:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReplacingQosSpec(QosSpec):
-    """A QoS spec that is wanted for types that have another one.
+    """A wanted QoS spec for types that have another one.
 
-    It is never what exists.
+    Existing state never has a ReplacingQosSpec.
     """
 
     #: Names of the QoS specs from which its types are taken first.
@@ -183,7 +183,7 @@ class ReplacingQosSpec(QosSpec):
 
     @classmethod
     def names_in(cls, wanted: QosSpec) -> frozenset[str]:
-        """The QoS specs that a wanted one replaces."""
+        """Return the QoS specs that a wanted one replaces."""
         return wanted.replaces if isinstance(wanted, cls) else frozenset()
 
 
@@ -195,7 +195,7 @@ QUOTA_RESOURCES = types.MappingProxyType(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TypeQuota:
-    """Default quotas of a type, for projects without one of their own."""
+    """Default quotas of a type, for projects without their own."""
 
     #: Name of the volume type.
     name: str
@@ -211,7 +211,7 @@ class TypeQuota:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TypeEncryption:
-    """How the volumes of a volume type are encrypted."""
+    """Encryption of the volumes of a volume type."""
 
     #: Name of the volume type.
     name: str
@@ -229,7 +229,7 @@ class TypeEncryption:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ProjectDefaults:
-    """The projects of which a volume type is the default type."""
+    """Projects with a volume type as their default type."""
 
     #: Name of the volume type.
     name: str
@@ -253,7 +253,7 @@ class ProjectDefaults:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
-    """The part of Cinder, and of Glance, that tiers are made of."""
+    """The state of Cinder and Glance that concerns tiers."""
 
     #: {name: volume type}, private ones included.
     volume_types: collections.abc.Mapping[str, VolumeType]

@@ -2,9 +2,8 @@
 
 """Differences of an object to its declared state.
 
-Both are values of one type, so that a difference is a plain comparison of
-fields. Metadata of a field says when it is not compared. Must not know any
-kind of object.
+Both are values of one type, so a difference is a plain comparison of fields.
+Metadata of a field excludes it. Must not know any kind of object.
 """
 
 import collections.abc
@@ -28,12 +27,12 @@ class Resource(typing.Protocol):
 
     @property
     def name(self) -> str:
-        """Only read: a frozen dataclass has none that could be set."""
+        """Name of the object; read-only, as in a frozen dataclass."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One field of an object that is not as it should be."""
+    """A field that differs from its declared value."""
 
     #: Name of the field, with a dot and a key for a field that is a mapping.
     field: str
@@ -43,7 +42,7 @@ class Difference:
 
 
 def fields_of(resource: Resource) -> dict[str, object]:
-    """The fields of a resource, its mappings spread out.
+    """Return the fields of a resource; each key of a mapping is a field.
 
     :returns: {field or field.key: value}, without the name of the resource
         and without notes.
@@ -67,13 +66,13 @@ def fields_of(resource: Resource) -> dict[str, object]:
 
 
 def set_fields_of(resource: Resource | None) -> dict[str, object]:
-    """Those fields of a resource that hold something; 0 is something.
+    """Return the fields of a resource that have a value; 0 is a value.
 
     >>> from cinder_tiers.domain.state import cinder
     >>> set_fields_of(cinder.TypeQuota(name='a', volumes=0))
     {'volumes': 0, 'size_gib': -1, 'snapshots': -1}
 
-    :param resource: None has no fields.
+    :param resource: resource; None has no fields.
     """
     if resource is None:
         return {}
@@ -85,7 +84,7 @@ def set_fields_of(resource: Resource | None) -> dict[str, object]:
 
 
 def texts_of(resource: Resource) -> dict[str, str | None]:
-    """The fields of a resource, each as a text.
+    """Return the fields of a resource as texts.
 
     >>> from cinder_tiers.domain.state import cinder
     >>> texts_of(
@@ -104,7 +103,7 @@ def texts_of(resource: Resource) -> dict[str, str | None]:
 
 
 def text_of(value: object) -> str | None:
-    """The value of a field as a text; None stays None."""
+    """Return the value of a field as a text; None stays None."""
     if isinstance(value, frozenset):
         return ', '.join(sorted(value))
     return None if value is None else str(value)
@@ -114,13 +113,12 @@ def differences(
     before: Resource,
     after: Resource,
 ) -> tuple[Difference, ...]:
-    """Differences of a resource to its declared state.
+    """Return the differences of a resource to its declared state.
 
-    :param before: as it is.
-    :param after: as it should be; fields that may be left to the service
-        are not compared when they are None, nor keys of mappings that may be
-        left to it when they are absent.
-    :returns: in the order of the fields; empty when nothing is to be done.
+    :param before: existing resource.
+    :param after: declared resource. A field that may be left to the service is
+        not compared if it is None, nor is an absent key of such a mapping.
+    :returns: differences in the order of the fields; empty if they are equal.
     """
     free = {
         field.name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""State of Glance, actual or declared.
+"""State of Glance, existing or declared.
 
 Must not know how it is read or written.
 """
@@ -38,5 +38,5 @@ class TagNamespace:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it carries the mark that lets us change it."""
+        """Whether it is managed: it has the mark that allows changes."""
         return MARK in self.description

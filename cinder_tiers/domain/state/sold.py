@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""QoS limits of the volumes of a tier, and their number.
+"""QoS limits of the volumes of a tier, and the number of volumes.
 
-Pure. Limits are those that Cinder names for libvirt and for drivers such as
-RBD's (`*_iops_sec`); what a volume may do in a burst (`*_iops_sec_max`) is
-not sold for long, and not counted.
+Pure. Limits are those of Cinder for libvirt and for drivers such as RBD's
+(`*_iops_sec`); bursts (`*_iops_sec_max`) are short and not counted.
 """
 
 import collections.abc
@@ -35,7 +34,10 @@ def _limit(
     size_gib: int | None,
     has_by_size: bool,
 ) -> int | None:
-    """A limit of a volume; None when it has none, or none of its size."""
+    """Return a limit of a volume; None without a limit.
+
+    A limit by size is None without a size.
+    """
     limit = f'{name}_iops_sec'
     of_gib = f'{limit}{limits_by_size.OF_GIB}'
     if not has_by_size or _number(specs, of_gib) is None:
@@ -65,18 +67,18 @@ def iops_limit(
     size_gib: int | None = None,
     has_by_size: bool = True,
 ) -> int | None:
-    """IOPS that a volume may read, or write, or both together.
+    """Return the IOPS that a volume may read, or write, or both together.
 
     >>> iops_limit({'total_iops_sec': '500', 'write_iops_sec': '200'}, 'write')
     200
     >>> iops_limit({'total_iops_sec_per_gb': '3'}, 'read', size_gib=100)
     300
 
-    :param specs: keys of a QoS spec of Cinder; only a number is a limit.
+    :param specs: keys of a QoS spec of Cinder; only numbers are limits.
     :param direction: `read`, `write`, or None for both together.
-    :param size_gib: size of the volume; None: limits by size are not known.
-    :param has_by_size: whether limits by size are certain to be set.
-    :returns: None when there is no limit.
+    :param size_gib: size of the volume in GiB; None to ignore limits by size.
+    :param has_by_size: whether the backend is certain to set limits by size.
+    :returns: limit in IOPS; None without a limit.
     """
     total = _limit(specs, 'total', size_gib, has_by_size)
     if direction is not None:
@@ -92,15 +94,15 @@ def iops_limit(
 
 
 def clients(status: str | None, servers: int) -> int:
-    """How many servers a volume can do I/O for at once, now or when attached.
+    """Return how many servers can use a volume at once, now or if attached.
 
     Each has the limit for itself, in libvirt and in librbd alike.
 
     >>> clients('available', 0), clients('in-use', 2), clients('error', 0)
     (1, 2, 0)
 
-    :param status: status of the volume; None: not known.
-    :param servers: to which it is attached.
+    :param status: status of the volume; None if unknown.
+    :param servers: number of servers to which it is attached.
     """
     if servers:
         return servers
@@ -109,7 +111,7 @@ def clients(status: str | None, servers: int) -> int:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The QoS spec of a volume type."""
+    """QoS limits of a volume type."""
 
     #: {key: value}; empty when the type has none.
     specs: collections.abc.Mapping[str, str]
@@ -119,11 +121,7 @@ class Limits:
     def iops(
         self, direction: str | None, *, size_gib: int | None = None
     ) -> int | None:
-        """IOPS limit of one volume, by `iops_limit`.
-
-        :param direction: see `iops_limit`.
-        :param size_gib: see `iops_limit`.
-        """
+        """Return the IOPS limit of one volume; see `iops_limit`."""
         return iops_limit(
             self.specs,
             direction,
@@ -134,7 +132,7 @@ class Limits:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SoldVolume:
-    """A volume that can do I/O, now or when it is attached."""
+    """A volume that can do I/O, now or if attached."""
 
     size_gib: int
     #: As of `clients`, more than 0.
@@ -152,7 +150,7 @@ class SoldType:
     volumes: tuple[SoldVolume, ...]
 
     def iops(self, direction: str | None) -> int | None:
-        """IOPS of all its volumes at once; None when one has no limit.
+        """Return the IOPS of all its volumes; None if one has no limit.
 
         :param direction: see `iops_limit`.
         """

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A volume type that stays closed until it has all that its tier asks for.
+"""A volume type that stays closed until it is complete.
 
-Cinder creates a type with its extra specs in one request. Its QoS spec, its
-quotas and its encryption need requests of their own, and until these are done
-a volume would get none of them. So the type is made private, with access for
-nobody, and opened last. Its description says so meanwhile: Cinder sets that
-and `is_public` in one request, and projects get access after it changed, so
-that a type which an apply left half made is never taken for one that somebody
-closed, or the other way round. Pure.
+Cinder creates a type with its extra specs in one request. Its QoS spec, quotas
+and encryption need further requests, and until these are done a volume would
+have none of them. So the type is created private, without access for any
+project, and opened last. Meanwhile its description says so. Cinder sets the
+description and `is_public` in one request, and projects get access afterwards,
+so a type that apply left half made is never confused with one that somebody
+closed. Pure.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from cinder_tiers.domain.state import cinder as cinder_state
 def held_back(
     before: cinder_state.VolumeType | None, after: cinder_state.VolumeType
 ) -> cinder_state.VolumeType | None:
-    """A type as it should be, but no more open than it is.
+    """Return a declared type, but not more open than it is now.
 
-    :param before: as it is; None when it does not exist.
-    :param after: as it should be.
-    :returns: None when nothing is opened: what is public is in use, and is
-        never closed.
+    :param before: existing type; None if it does not exist.
+    :param after: declared type.
+    :returns: the type; None if nothing would be opened: a public type is in
+        use, and is never closed.
     """
     if before is not None and before.is_public:
         return None

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of volume types that were, or will be, the type of a tier.
+"""Names of former and future volume types of a tier.
 
-Cinder changes no extra spec of a volume type that has volumes (cinder/api/
-contrib/types_extra_specs.py, since 11.0.0), but it renames one. So a tier
-whose type has volumes gets a new type: that is made under a standby name, the
-old one is retired, and the new one takes its name. The volumes keep the old
-one, and with it their backend, limits and quota. Its extra specs still lead
-new volumes to that backend, so only projects that may use the tier keep it.
-Pure.
+Cinder does not change extra specs of a volume type with volumes
+(cinder/api/contrib/types_extra_specs.py, since 11.0.0), but it can rename the
+type. So a tier whose type has volumes gets a new type: it is created with a
+standby name, the old type is retired, and the new one takes its name. The
+volumes keep the old type, and with it their backend, limits and quota. Its
+extra specs still lead new volumes to that backend, so only projects that may
+use the tier keep access to it. Pure.
 """
 
 import dataclasses
@@ -28,48 +28,48 @@ MAX_CHARS = 255 - len(_RETIRED.format('', 'x' * _ID_DIGITS))
 
 
 def standby_name(name: str) -> str:
-    """Name of a type until it takes the name of another.
+    """Return the name of a type until it takes the name of another.
 
     >>> standby_name('database')
     'database - new'
 
-    :param name: the name that it will have.
+    :param name: final name of the type.
     """
     return _STANDBY.format(name)
 
 
 def retired_name(name: str, type_id: str) -> str:
-    """Name of a type when another one has taken its name.
+    """Return the name of a type after another one has taken its name.
 
-    No other type had, has or will have the name. Cinder keeps the quota usage
-    of a project under the name of a volume type when the type is deleted, and
-    answers 500 to a rename to a name that has some (quota_usages,
-    cinder/volume/volume_types.py: update; seen with 26.0.0).
+    The name is unique for all time. Cinder keeps the quota usage of a project
+    under the name of a deleted volume type, and answers 500 to a rename to a
+    name that has some (quota_usages, cinder/volume/volume_types.py: update;
+    seen with 26.0.0).
 
     >>> retired_name('database', '7c1f0a9e-53b4-4f0e-9a55-0d3c6a8b1e42')
     'database - retired 7c1f0a9e'
 
-    :param name: the name that it had.
+    :param name: former name of the type.
     :param type_id: id of the type, a UUID.
     """
     return _RETIRED.format(name, type_id[:_ID_DIGITS])
 
 
 def successor_of(name: str) -> str | None:
-    """The name of the type that took the place of a retired one.
+    """Return the name of the type that replaced a retired one.
 
     >>> successor_of('gold - retired 7c1f0a9e'), successor_of('gold - new')
     ('gold', None)
 
     :param name: name of any volume type.
-    :returns: None for a type that is not retired.
+    :returns: name; None for a type that is not retired.
     """
     match = _PATTERN.fullmatch(name)
     return match[1] if match and match[2] != 'new' else None
 
 
 def owner_of(name: str) -> str:
-    """The name that a type waits for, had until it was retired, or has.
+    """Return the tier's type name of a standby, retired or current type.
 
     >>> owner_of('database - new'), owner_of('database')
     ('database', 'database')
@@ -83,12 +83,12 @@ def owner_of(name: str) -> str:
 def is_ready(
     standby: cinder_state.VolumeType, wanted: cinder_state.VolumeType
 ) -> bool:
-    """Whether a type that is called like a standby was made as that.
+    """Return whether a type with a standby name was created as standby.
 
-    Any user may take a standby name: the type may be unmanaged.
+    Any administrator may use a standby name for an unmanaged type.
 
-    :param standby: has the standby name of the other.
-    :param wanted: what it would become.
+    :param standby: existing type with the standby name.
+    :param wanted: type that it would become.
     """
     return all(
         standby.extra_specs.get(mark) == wanted.extra_specs.get(mark)
@@ -99,12 +99,12 @@ def is_ready(
 def narrowed(
     retired: cinder_state.VolumeType, successor: cinder_state.VolumeType
 ) -> cinder_state.VolumeType:
-    """A retired type, no more open than the one that took its name.
+    """Return a retired type, not more open than its successor.
 
-    :param retired: as it is, whatever its name still is.
-    :param successor: the type of the tier, as it should be.
-    :returns: the retired type itself when it is not more open; it is never
-        opened.
+    :param retired: existing type, under its old or its retired name.
+    :param successor: declared type of the tier.
+    :returns: the type, which is never opened; unchanged if it is not more
+        open.
     """
     if successor.is_public:
         return retired
@@ -118,10 +118,10 @@ def narrowed(
 
 
 def is_superseded(name: str, *, has_tier: bool) -> bool:
-    """Whether a type with the mark of a tier is not the type of that tier.
+    """Return whether a type with a tier's mark is not the tier's type.
 
-    :param has_tier: whether another type is the tier's already, for types
-        in the order of their names.
+    :param has_tier: whether another type already is the tier's, for types in
+        the order of their names.
 
     >>> is_superseded('gold - retired 7c1f0a9e', has_tier=False)
     True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that say how full a Ceph cluster is.
+"""Usage of a Ceph cluster.
 
-Must not know how they are read, nor what a plan makes of them.
+Must not know how it is read, nor how a plan uses it.
 """
 
 import collections.abc
@@ -25,7 +25,7 @@ class PoolUsage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdUsage:
-    """How full an OSD is."""
+    """Usage of an OSD."""
 
     #: 0 for one that is out of the cluster.
     total_bytes: int
@@ -34,7 +34,7 @@ class OsdUsage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClusterUsage:
-    """How full a cluster is; ratios from 0 to 1."""
+    """Usage of a cluster; ratios from 0 to 1."""
 
     #: Keyed by name. A pool of the last seconds may be absent.
     pools: collections.abc.Mapping[str, PoolUsage]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules on descriptions, behind which a tier's card is written.
+"""Rules on descriptions, which precede the card of a tier.
 
 Pure, and total: part of `validation.catalog`, and of its warnings.
 """
@@ -33,7 +33,7 @@ def _written_by_hand(catalog: catalogs.Catalog) -> Problems:
 
 
 def without_room(catalog: catalogs.Catalog) -> Problems:
-    """Descriptions and promises that leave too little room for figures."""
+    """Yield descriptions and promises that leave little room for figures."""
     for tier in catalog.ours:
         promise = volume_type.promise_of(tier)
         card = cards.Card(purpose=tier.description or '', promise=promise)

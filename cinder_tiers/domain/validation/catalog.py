@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that a JSON schema cannot state: those between parts of a catalog.
+"""Rules between parts of a catalog, which a JSON schema cannot state.
 
-Pure, and total: every rule also answers for a catalog from which broken
-values were left out, so that all problems of a file are shown at once. Must
-not know what exists in a cluster; `validation.clusters` does.
+Pure, and total: every rule can check a catalog from which invalid values were
+left out, so all problems of a file are shown at once. Must not know what
+exists in a cluster; `validation.clusters` does.
 """
 
 import collections.abc
@@ -37,10 +37,10 @@ Problems = collections.abc.Iterator[errors.Problem]
 
 
 def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
-    """All problems between the parts of a catalog.
+    """Return all problems between the parts of a catalog.
 
-    :returns: in the order of the rules, each with the id of its rule; empty
-        for a sound catalog.
+    :returns: problems in the order of the rules, each with the id of its rule;
+        empty for a sound catalog.
     """
     checks = (
         (rules.FALLBACK, fallback_rules.check),
@@ -107,9 +107,9 @@ def _names(catalog: catalogs.Catalog) -> Problems:
 
 
 def _type_name(name: str, what: str, where: str) -> Problems:
-    """Problems of the name of a type that apply may replace.
+    """Yield problems of the name of a type that apply may replace.
 
-    :param what: a description of the object that has the name.
+    :param what: description of the object with the name.
     """
     if len(name) > type_succession.MAX_CHARS:
         yield errors.Problem(
@@ -244,7 +244,7 @@ def _min_size(
     path: catalogs.Path,
     protection: catalogs.Replicated | catalogs.ErasureCoded,
 ) -> Problems:
-    """Problems of a min_size; none where there is none."""
+    """Yield problems of a min_size, if it is declared."""
     if isinstance(protection, catalogs.Replicated):
         name, least, what = 'replicated', 1, f'size {protection.size}'
     else:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the clusters can hold what the catalog asks of them.
+"""Check that the clusters can hold the tiers of a catalog.
 
-Pure. Looked at before anything is planned, so that nothing is changed when a
-tier could not be completed.
+Pure. It runs before anything is planned, so nothing is changed if a tier could
+not be completed.
 """
 
 import collections.abc
@@ -18,11 +18,11 @@ def check(
     catalog: catalogs.Catalog,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> tuple[errors.Problem, ...]:
-    """All that the clusters lack, and those that have two names.
+    """Return all that the clusters lack, and clusters with two names.
 
     :param ceph: {name of the cluster: its state}, for each cluster in use.
-    :returns: first clusters with two names, then by cluster, and in the order
-        of the kinds of resources; empty when all can be made.
+    :returns: problems: clusters with two names, then by cluster, in the order
+        of the kinds of resources; empty if everything can be created.
     """
     return (
         *dict.fromkeys(with_two_names(catalog, ceph).values()),
@@ -41,14 +41,15 @@ def with_two_names(
     catalog: catalogs.Catalog,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> dict[str, errors.Problem]:
-    """Clusters in use that are one Ceph cluster.
+    """Return the clusters in use that are the same Ceph cluster.
 
-    All that is planned is planned for each name alone: pools, CRUSH rules,
-    options of OSDs, users and the placement groups that an OSD may have. The
-    plan of one name would undo that of the other with each apply.
+    A plan is made for each name alone: pools, CRUSH rules, options of OSDs,
+    users, and the placement groups that an OSD may have. The plan of one name
+    would undo that of the other with each apply.
 
-    :param ceph: {name of the cluster: its state}, as far as it is known.
-    :returns: {name: the problem, which is the same for all its names}.
+    :param ceph: {name of the cluster: its state}, as far as known.
+    :returns: {name: problem}, with the same problem for all names of a
+        cluster.
     """
     names: dict[str, list[str]] = {}
     for cluster in catalog.clusters_in_use:
@@ -80,9 +81,9 @@ def with_two_names(
 def with_one_connection(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Clusters that are reached in the same way, and so are probably one.
+    """Yield clusters with the same connection, which probably are one.
 
-    Only the clusters themselves can tell, see `with_two_names`.
+    Only the state of the clusters proves it, see `with_two_names`.
     """
     first: dict[tuple[str | None, str], str] = {}
     for cluster in catalog.clusters.values():
@@ -109,10 +110,10 @@ def with_one_connection(
 def with_one_secret(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Clusters whose cephx users would have their keys in one place.
+    """Yield clusters whose cephx users would share a libvirt secret.
 
-    A libvirt secret holds one value (virSecretSetValue), so that volumes of
-    one of them cannot be attached, unless both users have the same key.
+    A libvirt secret holds one value (virSecretSetValue), so volumes of one of
+    the clusters cannot be attached, unless both users have the same key.
     """
     first: dict[str, str] = {}
     for cluster in catalog.clusters.values():

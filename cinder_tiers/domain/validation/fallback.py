@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which tiers may be the fallback side by side, and catalogs without one.
+"""Rules on several fallback tiers, and catalogs without one.
 
-Pure. Must not know where tiers come from: a catalog, an inventory and Cinder's
-database are all asked the same.
+Pure. Must not know where tiers come from: a catalog, an inventory or Cinder's
+database.
 """
 
 import collections.abc
@@ -27,12 +27,13 @@ class FallbackFault:
 
 
 def find_faults(fallbacks: Zones) -> collections.abc.Iterator[FallbackFault]:
-    """Tiers that cannot be the fallback beside those before them.
+    """Yield tiers that cannot be the fallback after those before them.
 
-    One tier at most serves an availability zone: those that are restricted to
-    zones serve these, and one that is not serves all others.
+    At most one tier serves an availability zone: a tier restricted to zones
+    serves these, and one without a restriction all others.
 
-    :param fallbacks: the fallback tiers, in the order in which they win.
+    :param fallbacks: {fallback tier: its zones}, in the order in which they
+        win.
     """
     owners: dict[str | None, str] = {}
     for name, zones in fallbacks.items():
@@ -73,9 +74,9 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[FallbackFault]:
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Problems with the fallback tiers of a catalog.
+    """Yield problems with the fallback tiers of a catalog.
 
-    :param catalog: the catalog, of which parts may be missing.
+    :param catalog: catalog, of which parts may be missing.
     """
     fallbacks = {
         tier.name: extra_specs.zones(tier.extra_specs)
@@ -116,10 +117,10 @@ def check(
 
 
 def has_open_default(catalog: catalogs.Catalog) -> bool:
-    """Whether its types that follow the image lack a fallback tier.
+    """Return whether types that follow the image lack a fallback tier.
 
-    To make one of them `default_volume_type` sends blank volumes, and those
-    of untagged images, to any backend.
+    As `default_volume_type`, such a type sends blank volumes, and those of
+    untagged images, to any backend.
 
     :param catalog: a sound catalog.
     """
@@ -129,7 +130,7 @@ def has_open_default(catalog: catalogs.Catalog) -> bool:
 
 
 def default_type(catalog: catalogs.Catalog) -> str | None:
-    """The volume type that should be Cinder's default; None for none.
+    """Return the volume type for Cinder's default, or None.
 
     :param catalog: a sound catalog.
     """

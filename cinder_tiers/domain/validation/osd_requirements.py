@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules between the OSD requirements of tiers: an OSD must be able to meet
-those of all tiers on it.
+"""Rules between the OSD requirements of tiers on the same OSDs.
 
-Pure, and total like `validation.catalog`, of which these are a part. Must not
-know what exists in a cluster.
+An OSD must be able to meet the requirements of all tiers on it. Pure, and
+total as part of `validation.catalog`. Must not know what exists in a cluster.
 """
 
 import collections.abc
@@ -26,7 +25,7 @@ _SCHEDULER = 'io_scheduler'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Requiring:
-    """A tier, and what it requires of its OSDs."""
+    """A tier, and its requirements for its OSDs."""
 
     name: str
     #: In words.
@@ -35,7 +34,7 @@ class _Requiring:
 
 
 def check(catalog: catalogs.Catalog) -> Problems:
-    """All requirements that no OSD can meet together."""
+    """Yield all requirements that no OSD can meet together."""
     together: dict[tuple[str, str], list[_Requiring]] = {}
     for tier in catalog.ceph_tiers:
         rbd = tier.rbd
@@ -58,7 +57,7 @@ def check(catalog: catalogs.Catalog) -> Problems:
 def _single(
     catalog: catalogs.Catalog, tiers: list[_Requiring], name: str
 ) -> Problems:
-    """Requirements of which an OSD has one value."""
+    """Yield contradicting requirements for a property with one value."""
     having = [tier for tier in tiers if name in tier.requirements.declared]
     for tier in having[1:]:
         if _text(tier, name) != _text(having[0], name):
@@ -80,7 +79,7 @@ def _schedulers(
 
 
 def _stores(catalog: catalogs.Catalog, tiers: list[_Requiring]) -> Problems:
-    """Parts that only another object store has."""
+    """Yield requirements for parts that only another object store has."""
     owner = next(
         (tier for tier in tiers if tier.requirements.object_store),
         None,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""Whether the projects of the catalog exist in Keystone.
+"""Check that the projects of a catalog exist in Keystone.
 
-Pure. Looked at before anything is planned.
+Pure. It runs before anything is planned.
 """
 
 import collections.abc
@@ -18,11 +18,10 @@ _Ids = collections.abc.Mapping[str, frozenset[str]]
 def check(
     catalog: catalogs.Catalog, projects: _Ids
 ) -> tuple[errors.Problem, ...]:
-    """All projects that are none, or more than one, or claimed wrongly.
+    """Return projects that are unknown, ambiguous or claimed wrongly.
 
-    :param projects: {project as the catalog names it: ids that Keystone knows
-        by it}.
-    :returns: in the order of the file; empty when each is one project.
+    :param projects: {project in the catalog: ids that Keystone has for it}.
+    :returns: problems in the order of the file; empty if each is one project.
     """
     return tuple(
         problem
@@ -37,7 +36,7 @@ def check(
 def access(
     catalog: catalogs.Catalog, tier: catalogs.Tier, projects: _Ids
 ) -> tuple[errors.Problem, ...]:
-    """The problems of the projects under `access` of a tier.
+    """Return the problems of the projects under `access` of a tier.
 
     :param projects: see `check`.
     """
@@ -47,9 +46,9 @@ def access(
 def default_for(
     catalog: catalogs.Catalog, tier: catalogs.Tier, projects: _Ids
 ) -> tuple[errors.Problem, ...]:
-    """The problems of the projects under `default_for` of a tier.
+    """Return the problems of the projects under `default_for` of a tier.
 
-    What one name shows of another is a rule of the file already.
+    Problems that show without the ids are a rule of the file already.
 
     :param projects: see `check`.
     """
@@ -90,7 +89,7 @@ def _unclear(
     names: collections.abc.Iterable[str],
     projects: _Ids,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Projects under a key of a tier that are none, or more than one."""
+    """Yield projects under a key of a tier that are unknown or ambiguous."""
     for index, name in enumerate(names):
         ids = projects.get(name, frozenset())
         if len(ids) == 1:

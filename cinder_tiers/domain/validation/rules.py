@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules for a tiers file: the id of each, and what it requires.
+"""The rules for a tiers file: their ids and requirements.
 
-Ids are public. CI systems recognise a finding by its id, and people write them
-into lists of exceptions: an id never gets another meaning. Pure. Must not know
-how a rule is checked, nor how findings are shown.
+Ids are public: CI systems recognise a finding by its id, and people put ids
+into lists of exceptions, so an id never gets another meaning. Pure. Must not
+know how a rule is checked, nor how findings are shown.
 """
 
 import collections.abc
@@ -50,7 +50,7 @@ SHARED_SECRET = 'shared-secret'  # noqa: S105 - the name of a rule
 
 
 def of_kind(kind: actions.Kind) -> str:
-    """The id of the rules that a kind of resource has of its own.
+    """Return the id of the rules that belong to a kind of resource.
 
     >>> of_kind(actions.Kind.QOS_SPEC)
     'qos-spec'

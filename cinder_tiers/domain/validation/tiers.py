@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules on what a tier asks of Cinder: storage, overflow and backends.
+"""Rules on the demands of a tier on Cinder: overflow and backends.
 
 Part of `validation.catalog`: pure, and total.
 """
@@ -31,7 +31,7 @@ Problems = collections.abc.Iterator[errors.Problem]
 def _is_written(
     catalog: catalogs.Catalog, tier: catalogs.Tier, key: str
 ) -> bool:
-    """Whether the file has a key, even with a value that was left out."""
+    """Return whether the file has a key, even with an invalid value."""
     return ('tiers', tier.name, key) in catalog.source.lines
 
 
@@ -157,12 +157,12 @@ def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
 
 
 def _circles(catalog: catalogs.Catalog) -> Problems:
-    """Overflow in a circle.
+    """Yield circles of overflow.
 
-    A chain is sound: overflow goes one step only, since the volume type of a
-    tier names its own backend and that of one other. In a circle of two
-    tiers both types allow the same backends, so no backend would be a tier's
-    own, and the weigher could not prefer any.
+    A chain is sound: overflow goes only one step, because the volume type of a
+    tier names its own backend and that of one other. In a circle of two tiers,
+    both types allow the same backends, so neither tier would have a backend of
+    its own that the weigher could prefer.
     """
     targets = {tier.name: tier.overflow for tier in catalog.tiers}
     seen: set[str] = set()
@@ -186,11 +186,11 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
 
 
 def _shared_backends(catalog: catalogs.Catalog) -> Problems:
-    """Pools that Cinder cannot tell apart, since their backends have one name.
+    """Yield pools whose backends have the same name in Cinder.
 
-    A tier without rbd that has the backend of one with rbd is sound: the
-    volumes of both types lie in the pool of the latter. So are two tiers in
-    different zones, and two of which each asks something else of backends.
+    A tier without rbd on the backend of one with rbd is sound: the volumes of
+    both types lie in the pool of the latter. So are two tiers in different
+    zones, and two that require different properties of backends.
     """
     owners: dict[tuple, catalogs.CephTier] = {}
     for tier in catalog.ceph_tiers:

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings about a sound catalog.
-
-It can be applied as it is. Pure.
-"""
+"""Warnings about a sound catalog, which can be applied as it is. Pure."""
 
 import collections.abc
 import dataclasses
@@ -38,9 +35,9 @@ _CHECKS = {
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """All warnings, each with the id of its rule.
+    """Yield all warnings, each with the id of its rule.
 
-    :param catalog: a sound one.
+    :param catalog: sound catalog.
     """
     for rule, find in _CHECKS.items():
         for problem in find(catalog):
