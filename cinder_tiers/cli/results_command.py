@@ -23,8 +23,7 @@ Table = collections.abc.Mapping[
 
 
 def columns(*titles: str) -> Table:
-    """Return the table of items with their cells in the order of the titles.
-    """
+    """Return the table of items whose cells are in the order of the titles."""
     return {
         title: operator.itemgetter(place) for place, title in enumerate(titles)
     }

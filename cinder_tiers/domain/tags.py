@@ -24,10 +24,10 @@ _MOST_COMPARED = 80
 
 
 def normalize_tag(text: str) -> str:
-    """The form in which tags are compared: stripped, NFC and casefolded.
+    """Return a tag in its compared form: stripped, NFC and casefolded.
 
     :param text: a tag as typed; any characters.
-    :returns: the normal form; '' when nothing but white space was given.
+    :returns: normal form; '' for white space.
 
     Casefolding can undo composition (Unicode 15.0, section 3.13, D145), so
     NFC is applied on both sides of it. Thus the function is idempotent.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Problems of a file that a command wrote, worded for its user."""
+"""Problems of a file that a command reads, worded for its user."""
 
 import collections.abc
 import contextlib
@@ -12,12 +12,12 @@ from cinder_tiers.domain import errors
 def told(
     path: str, *, expected: str, remedy: str
 ) -> collections.abc.Iterator[None]:
-    """Tells errors of reading a file as problems of that file.
+    """Raise errors of reading a file as problems of that file.
 
-    :param expected: what it should be.
-    :param remedy: what to do when it is not, as an imperative.
-    :raises errors.ProblemsFound: OSError or ValueError was raised; has one
-        problem for each line of it.
+    :param expected: expected content of the file.
+    :param remedy: advice as an imperative.
+    :raises errors.ProblemsFound: OSError or ValueError was raised; there is
+        one problem for each line of it.
     """
     try:
         yield

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The content of a file that a user names.
+"""Content of a file that a user names, up to a limit.
 
-Regular files and pipes are read: /dev/stdin and <(...) of a shell are pipes.
-A pipe is waited for until its writer closes it, or Ctrl-C. Opening a device
-may have an effect, so anything else is refused.
+Regular files and pipes are read: /dev/stdin and <(...) of a shell are pipes. A
+pipe is read until its writer closes it, or Ctrl-C. Opening a device may have
+an effect, so anything else is refused.
 """
 
 import errno
@@ -19,11 +19,10 @@ _REFUSED = {
 
 
 def read(path: str, *, max_bytes: int) -> bytes:
-    """The content of a regular file or a pipe.
+    """Return the content of a regular file or a pipe, up to a limit.
 
-    :param max_bytes: no more than this is read.
-    :raises OSError: when there is nothing to read; `strerror` says what was
-        found.
+    :param max_bytes: maximum number of bytes to read.
+    :raises OSError: the file cannot be read; `strerror` says what was found.
     """
     # Looked at before it is opened, for some devices act on that.
     refused = _REFUSED.get(stat.S_IFMT(os.stat(path).st_mode))
@@ -34,11 +33,11 @@ def read(path: str, *, max_bytes: int) -> bytes:
 
 
 def read_whole(path: str, *, max_mib: int) -> bytes:
-    """The content of a regular file or a pipe, all of it.
+    """Return the whole content of a regular file or a pipe.
 
-    :param max_mib: how large it may be, in MiB.
-    :raises OSError: when there is nothing to read, or more than that;
-        `strerror` says what was found.
+    :param max_mib: maximum size of the file, in MiB.
+    :raises OSError: the file cannot be read, or is larger; `strerror` says
+        what was found.
     """
     max_bytes = max_mib * 1024**2
     too_large = OSError(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan in a file: what was reviewed is what is applied, or nothing is.
+"""A reviewed plan in a file, which is applied as a whole or not at all.
 
-The file holds the text of the catalog, every action with its values, and what
-an operator allowed. To apply it the world is observed anew: only when the plan
-is then the very same one, it is carried out. JSON; keys are described in
-doc/source/admin/tiers.rst.
+The file holds the text of the catalog, every action with its values, and the
+consents of an operator. Before it is applied, the cloud is observed anew and
+planned again; the plan is carried out only if it is equal. JSON; keys are
+described in doc/source/admin/tiers.rst.
 """
 
 import collections.abc
@@ -29,7 +29,7 @@ MAX_SIZE_BYTES = 16 * 2**20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SavedAction:
-    """An action in plain values."""
+    """An action as plain values."""
 
     #: Create, update or delete.
     action: str
@@ -44,7 +44,7 @@ class SavedAction:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SavedPlan:
-    """A plan as it was when it was saved."""
+    """A plan at the time when it was saved."""
 
     #: Identifies the cloud.
     cloud: str
@@ -59,7 +59,7 @@ class SavedPlan:
 
 
 def plain(plan: plans.Plan) -> tuple[SavedAction, ...]:
-    """The actions of a plan in values that JSON has."""
+    """Return the actions of a plan as JSON values."""
     return tuple(
         SavedAction(
             action=action.verb,
@@ -92,15 +92,16 @@ def _fields(
 def write(
     path: str, *, catalog_file: str, catalog: str, cloud: str, plan: plans.Plan
 ) -> None:
-    """Saves a plan; the file is whole or as it was.
+    """Save a plan atomically.
 
-    :param path: of the file; of a symbolic link, the file that it leads to.
-        An older plan is replaced, and no other file.
+    :param path: path of the file, or of a symbolic link to it. An older plan
+        is replaced, but no other file.
     :param catalog_file: name of the tiers file.
-    :param catalog: its text.
-    :param cloud: identifies it; the same text on every host.
-    :param plan: what was looked at, refused actions among it.
-    :raises errors.TiersError: when it cannot be written.
+    :param catalog: text of the tiers file.
+    :param cloud: identifier of the cloud; the same text on every host.
+    :param plan: reviewed plan, with its refused actions.
+    :raises errors.TiersError: the file cannot be written, or is not a saved
+        plan.
     """
     _check_replaceable(path)
     text = record.dumps(
@@ -118,7 +119,7 @@ def write(
 
 
 def _check_replaceable(path: str) -> None:
-    """Keeps what is not a plan, such as the tiers file itself."""
+    """Refuse to replace a file that is not a plan, such as the tiers file."""
     if not os.path.isfile(path) or not os.path.getsize(path):
         return
     try:
@@ -138,9 +139,9 @@ def _check_replaceable(path: str) -> None:
 
 
 def read(path: str) -> SavedPlan:
-    """Reads a saved plan.
+    """Read a saved plan.
 
-    :raises errors.ProblemsFound: when it is none, or of another version.
+    :raises errors.ProblemsFound: the file is not a plan of this version.
     """
     with file_problems.told(
         path,
@@ -157,11 +158,11 @@ def read(path: str) -> SavedPlan:
 def check_cloud(saved: SavedPlan, cloud: str) -> None:
     """Check that a plan was made for this cloud.
 
-    Two clouds that are like each other, such as one for tests, need the same
-    actions, and nothing is asked before a saved plan is applied.
+    Similar clouds, such as one for tests, need the same actions, and apply
+    does not ask for confirmation of a saved plan.
 
-    :param saved: what was looked at.
-    :param cloud: identifies the cloud that is there.
+    :param saved: reviewed plan.
+    :param cloud: identifier of the current cloud.
     :raises errors.ActionFailed: the plan was made for another cloud.
     """
     if saved.cloud != cloud:
@@ -175,12 +176,12 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
 
 
 def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
-    """Check that the world still needs exactly the saved actions.
+    """Check that the cloud still needs exactly the saved actions.
 
-    :param saved: what was looked at.
-    :param plan: made now, of the same catalog.
-    :raises errors.ActionFailed: it does not; the text names each action that
-        is new, gone or another one.
+    :param saved: reviewed plan.
+    :param plan: current plan of the same catalog.
+    :raises errors.ActionFailed: the plans differ; the text names each action
+        that is new, gone or different.
     """
     now = plain(plan)
     if now == saved.actions:

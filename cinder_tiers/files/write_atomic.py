@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are whole or as they were, also after a loss of power."""
+"""Files that are replaced atomically, even on a loss of power."""
 
 import errno
 import os
@@ -21,21 +21,21 @@ def write(
     follows: bool = True,
     remedy: str = 'name another file',
 ) -> None:
-    """Writes a file at once.
+    """Write a file atomically.
 
-    :param content: a text is written as UTF-8.
-    :param replace: whether a file that exists is replaced; it keeps its mode.
-    :param is_durable: whether it must be there after a loss of power, and not
-        as it was, once this returns.
-    :param mode: of a new file, less the umask; as a rule it is for its owner
-        only.
-    :param is_exact: whether it has that mode whatever the umask is, and
-        whatever that of a file is which it replaces.
-    :param follows: whether a symbolic link is followed; else a file takes its
-        place. To be False for a name that no user has given.
-    :param remedy: what to do when the file exists, as an imperative.
-    :raises errors.TiersError: it cannot be written, or it exists and is not
-        to be replaced.
+    :param content: content; text is written as UTF-8.
+    :param replace: whether an existing file is replaced; it keeps its mode.
+    :param is_durable: whether the new content must survive a loss of power
+        once this returns.
+    :param mode: mode of a new file, less the umask; by default only for its
+        owner.
+    :param is_exact: whether the file gets that mode, regardless of the umask
+        and of the mode of the replaced file.
+    :param follows: whether a symbolic link is followed; else a file replaces
+        it. Must be False for a name that no user gave.
+    :param remedy: advice as an imperative, for a file that exists.
+    :raises errors.TiersError: the file cannot be written, or exists and must
+        not be replaced.
     """
     target = pathlib.Path(path)
     temporary = None
@@ -86,14 +86,14 @@ def write(
 
 
 def make_folder(folder: str, *, mode: int = 0o700) -> None:
-    """Makes a folder for files that must outlive a loss of power.
+    """Create a folder for files that must survive a loss of power.
 
-    A file that is on the disk is lost with the folder that it lies in: so the
-    name of each new folder is written to the disk, too.
+    A file on the disk is lost with its folder, so the name of each new folder
+    is also written to the disk.
 
-    :param folder: its path; those above it are made as well.
+    :param folder: path of the folder; its parents are created as well.
     :param mode: mode of the folder, less the umask.
-    :raises OSError: it cannot be made.
+    :raises OSError: the folder cannot be created.
     """
     new: list[str] = []
     path = os.path.abspath(folder)
@@ -106,10 +106,10 @@ def make_folder(folder: str, *, mode: int = 0o700) -> None:
 
 
 def keep_names(folder: str) -> None:
-    """Has the names in a folder written to the disk.
+    """Write the names in a folder to the disk.
 
-    :param folder: its path.
-    :raises OSError: it cannot be done.
+    :param folder: path of the folder.
+    :raises OSError: the folder cannot be opened or written.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

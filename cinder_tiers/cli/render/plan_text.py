@@ -188,8 +188,7 @@ def summary(plan: plans.Plan, found: _Effects) -> str:
 def groups(
     plan: plans.Plan, catalog: catalogs.Catalog
 ) -> dict[str, list[actions.Action]]:
-    """Return {title: actions}: tiers in the order of the file, then the rest.
-    """
+    """Return {title: actions}: tiers in file order, then the rest."""
     order = {tier.name: place for place, tier in enumerate(catalog.tiers)}
     placed = [
         (registry.tiers_affected(catalog, action), action)

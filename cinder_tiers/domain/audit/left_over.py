@@ -87,7 +87,7 @@ def find(
 
 
 def _half_made(cluster: catalogs.Cluster, name: str) -> LeftOver:
-    """Describes a pool that the next apply finishes or refuses."""
+    """Return a pool that the next apply finishes or refuses."""
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',
         reason='it has the name that apply gives a pool until it is complete',
@@ -101,7 +101,7 @@ def _abandoned(
     name: str,
     usage: usages.ClusterUsage | usages.Unknown,
 ) -> LeftOver:
-    """Describes a half-made pool of a tier that the file does not have."""
+    """Return a half-made pool of a tier that the file does not have."""
     held = None if isinstance(usage, usages.Unknown) else usage.pools.get(name)
     objects = held.objects if held else 0
     shown = f'"rados -p {shlex.quote(name)} ls"'
@@ -118,7 +118,7 @@ def _abandoned(
 
 
 def _pool(cluster: catalogs.Cluster, name: str) -> LeftOver:
-    """Describes a managed pool that no tier has."""
+    """Return a managed pool that no tier has."""
     word = shlex.quote(name)
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',

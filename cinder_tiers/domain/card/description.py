@@ -153,14 +153,14 @@ def _text(
 
 
 def write(card: cards.Card) -> str:
-    """The description of a volume type.
+    """Return the description of a volume type.
 
-    Where not all has room, the clauses that matter least are left out, as a
-    whole: first the last figures, then the last limits of the promise. The
-    first figure is left out where it has no room even without the promise,
-    which then has it. The operator's words always stay.
+    If the card is too long, the least important clauses are left out as a
+    whole: first the last figures, then the last limits of the promise. If the
+    first figure does not fit even without the promise, all figures are left
+    out. The operator's text always stays.
 
-    :returns: at most MOST_CHARS characters, if the purpose has no more.
+    :returns: at most MOST_CHARS characters, unless the purpose has more.
 
     >>> write(cards.Card(purpose='For databases',
     ...                  promise={'oltp': {'iops_min': 500, 'p99_ms_max': 20}},

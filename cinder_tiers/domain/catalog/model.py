@@ -286,7 +286,8 @@ class RbdPool:
 
     @property
     def pools(self) -> tuple[str, ...]:
-        """All Ceph pools of the tier; the first is the pool in Cinder."""
+        """Ceph pools with those of the cache; the first is the pool in Cinder.
+        """
         return self.own_pools + (self.cache.rbd.pools if self.cache else ())
 
 
@@ -440,7 +441,7 @@ class Tier:
 
     @property
     def is_public(self) -> bool:
-        """Whether all projects may use it."""
+        """True if all projects may use it."""
         return not isinstance(self.access, tuple)
 
     @property
@@ -567,7 +568,7 @@ class Catalog:
 
     @property
     def ceph_tiers(self) -> tuple[CephTier, ...]:
-        """All tiers with a pool, in the order of the file."""
+        """Tiers with a pool, in the order of the file."""
         return tuple(tier for tier in self.tiers if isinstance(tier, CephTier))
 
     def tiers_of(self, cluster: str) -> tuple[CephTier, ...]:
@@ -591,7 +592,7 @@ class Catalog:
 
     @property
     def has_project_defaults(self) -> bool:
-        """Whether a managed tier has `default_for`, even an empty one."""
+        """True if a managed tier has `default_for`, even an empty one."""
         return any(tier.default_for is not None for tier in self.ours)
 
     @property
@@ -604,8 +605,7 @@ class Catalog:
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:
-        """Clusters with the pool of a managed tier, in the order of the file.
-        """
+        """Clusters with the pool of a managed tier, in file order."""
         return tuple(
             cluster
             for name, cluster in self.clusters.items()

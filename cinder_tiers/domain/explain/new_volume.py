@@ -220,8 +220,7 @@ def _why_cinder_refuses(
     decided: decision.PlacementDecision,
     known: facts.VisibleCloud,
 ) -> str | None:
-    """Return the reason for a 404 of Cinder; None if it accepts the request.
-    """
+    """Return the reason for a 404 of Cinder, or None."""
     if (
         question.image
         and not question.is_admin

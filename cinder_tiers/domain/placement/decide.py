@@ -197,8 +197,7 @@ def _settled(request: decision.Request) -> PlacementDecision | None:
 def _is_project_type_last(
     settled: PlacementDecision, policy: decision.Policy
 ) -> bool:
-    """Return whether the settled type counts only if nothing selects a tier.
-    """
+    """Return whether the settled type yields to any selected tier."""
     return (
         policy.project_type is decision.ProjectType.LAST
         and settled.because_of(Rule.PROJECT_TYPE)

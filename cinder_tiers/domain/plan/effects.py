@@ -48,7 +48,7 @@ class Effect:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All statements; problems are marked."""
+        """Statements, and problems marked as such."""
         return (
             *self.statements,
             *(f'problem: {one}' for one in self.problems),

@@ -114,8 +114,7 @@ class Doubts:
         )
 
     def checked(self, action: actions.Action) -> actions.Action:
-        """Return the action, refused if it would leave volumes without a pool.
-        """
+        """Return the action, refused if it would strand volumes."""
         where = action.key.cluster
         if where is None:
             return action

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cache tiers: their settings, the rules between these, and their plan.
+"""Cache tiers: settings, the rules between them, and the plan.
 
 A cache is put in front of a pool when neither side can hold data that the
-other does not know. It is taken away, with consent, when it was emptied into
-the pool behind it. Another mode and another cache are left to an operator.
-Pure.
+other does not know. It is removed, with consent, after it was flushed into the
+pool behind it. A change to another mode or another cache is left to an
+operator. Pure.
 
-Settings are text on both sides, in one form for each meaning. Names are those
-of `ceph osd pool set`, which takes them only for a pool that is a tier
+Settings are text on both sides, in one form for each meaning. Their names are
+those of `ceph osd pool set`, which accepts them only for a pool that is a tier
 (OSDMonitor.cc, prepare_command_pool_set, v16.2.15).
 """
 
@@ -106,9 +106,9 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
-    """Differences of the cache tiers of a cluster to the catalog.
+    """Yield the actions on the cache tiers of a cluster.
 
-    Pools of no tier of the catalog may have any cache.
+    Pools that belong to no tier of the catalog may have any cache.
     """
     tiers = catalog.tiers_of(cluster.name)
     for tier in tiers:
@@ -144,7 +144,7 @@ def _key(
 def _fronted_by(
     pool: str, ceph: ceph_state.CephState
 ) -> list[ceph_state.CacheTier]:
-    """The cache tiers of other pools that a pool is a cache of."""
+    """Return the cache tiers of other pools that a pool is a cache of."""
     return [
         one for one in ceph.cache_tiers.values() if pool in one.cache_pools
     ]
@@ -223,7 +223,7 @@ def _in_front_of(
 def _no_addition(
     after: ceph_state.CacheTier, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
-    """Why a pool cannot become a cache."""
+    """Return why a pool cannot become a cache."""
     cache = after.cache_pool
     elsewhere = 'name another pool in the tiers file'
     for other in _fronted_by(cache, ceph):
@@ -259,10 +259,10 @@ def _locked_out(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
-    """Whether clients that run would be refused by the OSDs of the cache.
+    """Return a refusal if the cache's OSDs would reject running clients.
 
-    A client keeps the capabilities that it began with until its ticket is
-    renewed; meanwhile its I/O fails with EPERM (seen with v16.2.15).
+    A client keeps its first capabilities until its ticket is renewed;
+    meanwhile its I/O fails with EPERM (seen with v16.2.15).
     """
     user = ceph.users.get(f'client.{cluster.cinder_user}')
     objects = ceph.objects_in.get(tier.rbd.pool, 0)
@@ -302,7 +302,7 @@ def _no_change(
     after: ceph_state.CacheTier,
     ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
-    """Why a cache that is there cannot become what is declared."""
+    """Return why an existing cache cannot become the declared one."""
     if before.cache_pool != after.cache_pool:
         return actions.Refusal(
             reason=(
@@ -342,10 +342,10 @@ def _no_change(
 def lowered(
     before: ceph_state.CacheTier | None, after: ceph_state.CacheTier
 ) -> dict[str, int]:
-    """Returns the limits of a cache that are lowered, {name: new value}.
+    """Return the limits of a cache that are lowered, {name: new value}.
 
-    :param before: the cache as it is; None: it is to be created.
-    :param after: the cache as it should be.
+    :param before: existing cache; None if it will be created.
+    :param after: declared cache.
     """
     found: dict[str, int] = {}
     # A cache without an overlay is empty, or its update is refused anyway.
@@ -365,15 +365,15 @@ def too_small(
     after: ceph_state.CacheTier,
     usage: usages.ClusterUsage | usages.Unknown,
 ) -> collections.abc.Iterator[str]:
-    """Yields a reason for each limit that is lowered below what is cached.
+    """Yield a reason for each limit that is lowered below what is cached.
 
-    A cache above its limit is full to Ceph, and I/O waits until enough was
+    Ceph treats a cache above its limit as full, and I/O waits until enough was
     evicted (PrimaryLogPG::agent_choose_mode). Raising a limit is always safe.
 
-    :param before: the cache as it is; None: it is to be created, and is empty.
-    :param after: the cache as it should be.
-    :param usage: the usage of the cluster; a cache without known usage yields
-        a reason as well.
+    :param before: existing cache; None if it will be created, and so is empty.
+    :param after: declared cache.
+    :param usage: usage of the cluster; a cache of unknown usage yields a
+        reason as well.
     """
     used = usages.of_pool(usage, after.cache_pool)
     for name, target in lowered(before, after).items():
@@ -396,7 +396,7 @@ def too_small(
 def _no_removal(
     before: ceph_state.CacheTier, ceph: ceph_state.CephState
 ) -> actions.Refusal:
-    """Why a cache that is not declared stays without more consent."""
+    """Return why an undeclared cache stays without more consent."""
     if len(before.cache_pools) > 1:
         return actions.Refusal(
             reason=f'pool {before.name} has several caches, '
@@ -428,10 +428,10 @@ def _no_removal(
 
 
 def why_not_flushed(tier: ceph_state.CacheTier) -> str | None:
-    """Why what a cache holds must not be written to the pool behind it.
+    """Return why a cache must not be flushed to the pool behind it.
 
-    :returns: a clause; None when it may be, and when it need not be, as a
-        cache for reads has copies only.
+    :returns: a clause; None if it may be flushed, or need not, as a cache for
+        reads has only copies.
     """
     if tier.mode == READONLY:
         return None
@@ -443,9 +443,9 @@ def why_not_flushed(tier: ceph_state.CacheTier) -> str | None:
 
 
 def removal_steps(tier: ceph_state.CacheTier) -> tuple[str, ...]:
-    """Steps of `apply` to remove a cache, in this order.
+    """Return the steps of `apply` to remove a cache, in this order.
 
-    Ceph's own order (doc/rados/operations/cache-tiering.rst, "Removing a
+    The order is Ceph's (doc/rados/operations/cache-tiering.rst, "Removing a
     Cache Tier"). The pool of the cache is kept.
     """
     pool, cache = tier.name, tier.cache_pool
@@ -468,9 +468,9 @@ def removal_steps(tier: ceph_state.CacheTier) -> tuple[str, ...]:
 
 
 def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
-    """Steps to remove a cache by hand.
+    """Return the steps to remove a cache by hand.
 
-    :param flush: whether what clients wrote may be in the cache only.
+    :param flush: whether writes of clients may be only in the cache.
     """
     commands = []
     for pool in tier.cache_pools:
@@ -498,7 +498,7 @@ def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """All problems between the settings of caches."""
+    """Yield all problems between the settings of caches."""
     for tier in catalog.tiers:
         if tier.rbd is None or tier.rbd.cache is None:
             continue
@@ -516,7 +516,7 @@ def check(
 def _faults(
     cache: catalogs.Cache,
 ) -> collections.abc.Iterator[tuple[str, str, str, str]]:
-    """(key, what was found, what is right, what to do) of each problem."""
+    """Yield (key, found, expected, remedy) of each problem."""
     if (cache.mode == READONLY) != cache.stale_reads:
         yield (
             'mode',
@@ -565,7 +565,7 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Problems:
-    """Whether a cluster can put a cache in front of its tiers."""
+    """Yield problems of a cluster that lacks cache tiers."""
     if ceph.has_cache_tiering:
         return
     for tier in catalog.tiers_of(cluster.name):
@@ -582,13 +582,13 @@ def check_cluster(
 
 
 def normal(name: str, value: catalogs.Value) -> str:
-    """A value as it is compared.
+    """Return a setting in the form in which it is compared.
 
     >>> normal('cache_target_full_ratio', 0.80), normal('hit_set_count', 4)
     ('0.8', '4')
 
     :param name: one of `KNOWN`.
-    :param value: as it was declared.
+    :param value: declared value.
     """
     if name in RATIOS:
         return format(round(float(value), _RATIO_DECIMALS), '.15g')
@@ -596,10 +596,10 @@ def normal(name: str, value: catalogs.Value) -> str:
 
 
 def observed(dumped: dict) -> dict[str, str]:
-    """All settings of a pool of `osd pool ls detail`, as {name: value}.
+    """Return {name: value} of all settings in `osd pool ls detail`.
 
-    :raises LookupError: one is missing.
-    :raises TypeError: one is of another type.
+    :raises LookupError: a setting is missing.
+    :raises TypeError: a setting has another type.
     """
     return {
         'hit_set_type': dumped['hit_set_params']['type'],
@@ -613,7 +613,7 @@ def observed(dumped: dict) -> dict[str, str]:
 
 
 def of_pools(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
-    """The cache tiers of `osd pool ls detail`, as {pool behind it: it}."""
+    """Return {pool behind it: cache tier} of `osd pool ls detail`."""
     by_id = {pool['pool_id']: pool for pool in dumped}
     found = {}
     for pool in dumped:
@@ -638,7 +638,7 @@ def of_pools(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
 
 
 def cache_tier_of(pool: str, cache: catalogs.Cache) -> ceph_state.CacheTier:
-    """The cache in front of the pool with the data of an RBD tier."""
+    """Return the cache in front of the data pool of an RBD tier."""
     return ceph_state.CacheTier(
         name=pool,
         cache_pool=cache.rbd.pool,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cephx user of cinder-volume, and its capabilities as Ceph writes them.
+"""The cephx user of cinder-volume, and its capabilities in Ceph's form.
 
 Grammar: ceph doc/rados/operations/user-management.rst, "Authorization
-(Capabilities)". Grants are only ever added, since others may rely on those
-that are there.
+(Capabilities)". Grants are only added, because others may rely on existing
+ones.
 
-A cephx user has no place for an ownership marker. One that holds nothing but
-what the tiers need, or that holds the grants of a managed pool, is taken for
-one that `apply` made or was allowed to change; for others it asks. Pure.
+A cephx user has no place for an ownership marker. A user whose grants are only
+those that tiers need, or which has the grants of a managed pool, counts as one
+that `apply` created or was allowed to change; for others it asks. Pure.
 """
 
 import collections.abc
@@ -40,7 +40,7 @@ _GRANT = re.compile(r"""(?:"[^"]*"|'[^']*'|[^,;"'])+""")
 
 
 def parse(text: str) -> tuple[str, ...]:
-    """Grants of one daemon type, white space normalised.
+    """Return the grants of one daemon type, with white space normalised.
 
     >>> parse('profile rbd pool=a,  profile  rbd pool=b')
     ('profile rbd pool=a', 'profile rbd pool=b')
@@ -50,9 +50,9 @@ def parse(text: str) -> tuple[str, ...]:
 
 
 def covers(held: str, wanted: str) -> bool:
-    """Whether one grant already allows what another would.
+    """Return whether one grant already allows what another would.
 
-    Knows what RBD needs, and answers no when unsure: then the grant is
+    Knows the grants for RBD, and returns False when unsure: the grant is then
     added, which is harmless.
 
     >>> covers('profile rbd pool=images', 'profile rbd-read-only pool=images')
@@ -72,12 +72,12 @@ def union(
     held: collections.abc.Mapping[str, str],
     wanted: collections.abc.Mapping[str, tuple[str, ...]],
 ) -> dict[str, str]:
-    """Capabilities that hold all that were held and all that are wanted.
+    """Return capabilities that include the held and the wanted ones.
 
     :param held: {daemon type: text}.
     :param wanted: {daemon type: grants}.
-    :returns: {daemon type: text}; it begins with the very text that was held,
-        and is that where nothing is missing.
+    :returns: {daemon type: text}; it begins with the held text, and equals it
+        if nothing is missing.
     """
     result = dict(held)
     for daemon, grants in wanted.items():
@@ -97,14 +97,14 @@ def beyond(
     held: collections.abc.Mapping[str, str],
     others: collections.abc.Mapping[str, str],
 ) -> tuple[str, ...]:
-    """Grants that are held and that other capabilities do not have.
+    """Return the held grants that other capabilities do not include.
 
     >>> beyond({'mon': 'allow r', 'mds': 'allow r'}, {'mon': 'allow r'})
     ('mds allow r',)
 
     :param held: {daemon type: text}.
     :param others: {daemon type: text}.
-    :returns: each with its daemon type.
+    :returns: grants, each with its daemon type.
     """
     return tuple(
         f'{daemon} {grant}'
@@ -119,7 +119,7 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
-    """The action on the user of cinder-volume, if it lacks something."""
+    """Yield the action on the user of cinder-volume, if it lacks a grant."""
     name = f'client.{cluster.cinder_user}'
     before = ceph.users.get(name)
     needed = grants_of(catalog, cluster)
@@ -142,10 +142,11 @@ def plan(
 
 
 def _refusal(name: str, of_others: tuple[str, ...]) -> actions.Refusal | None:
-    """Why a user may not be given what the tiers need.
+    """Return why a user may not be given what the tiers need.
 
     :param name: name of the user, without `client.`.
-    :param of_others: grants by which it may be of another service.
+    :param of_others: grants that suggest that the user belongs to another
+        service.
     """
     another = (
         'name another user in cinder_user, which apply then creates, and give '
@@ -173,7 +174,7 @@ def _of_others(
     needed: collections.abc.Mapping[str, tuple[str, ...]],
     ceph: ceph_state.CephState,
 ) -> tuple[str, ...]:
-    """Grants that tiers do not need, unless it has those of a managed pool.
+    """Return grants that tiers do not need; none if it has a managed pool's.
 
     :param needed: {daemon type: grants}.
     """
@@ -190,9 +191,9 @@ def _of_others(
 
 
 def key_note(ceph: ceph_state.CephState) -> str | None:
-    """Note on a cephx user before it is made; None: there is none.
+    """Return a note on a new cephx user; None if there is none.
 
-    A cluster that Ceph 20 made has keys that older clients cannot read: those
+    A cluster created by Ceph 20 has keys that older clients cannot read: those
     of 16.2.15 and 18.2.7 end with "Malformed input".
     """
     if not ceph.key_ciphers or _OLD_CIPHER in ceph.key_ciphers:
@@ -213,7 +214,7 @@ def _lacks(
     tier: catalogs.CephTier,
     held: collections.abc.Mapping[str, str],
 ) -> bool:
-    """Whether the user of cinder-volume lacks what a tier needs."""
+    """Return whether the user of cinder-volume lacks what a tier needs."""
     alone = dataclasses.replace(catalog, tiers=(tier,))
     return held != union(
         held, grants_of(alone, catalog.clusters[tier.rbd.cluster])
@@ -221,15 +222,16 @@ def _lacks(
 
 
 def grant_of(pool: str) -> str:
-    """Capability of a cephx user for the images of a pool."""
+    """Return the capability of a cephx user for the images of a pool."""
     return f'profile rbd pool={pool}'
 
 
 def grants_of(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> dict[str, tuple[str, ...]]:
-    """Grants that the cephx user of Cinder needs (ceph doc/rbd/
-    rbd-openstack.rst, "Setup Ceph client authentication").
+    """Return the grants that the cephx user of Cinder needs.
+
+    See ceph doc/rbd/rbd-openstack.rst, "Setup Ceph client authentication".
 
     :returns: {daemon type: grants}.
     """
@@ -255,7 +257,7 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Problems:
-    """Whether the pool that the user of cinder-volume may read exists."""
+    """Yield a problem if the images pool of a cluster does not exist."""
     if not cluster.images_pool or cluster.images_pool in ceph.pools:
         return
     near = spelling.did_you_mean(cluster.images_pool, ceph.pools)

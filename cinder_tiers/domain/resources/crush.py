@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The CRUSH rules and erasure code profiles that the pools of a tier use.
+"""CRUSH rules and erasure code profiles of the pools of a tier.
 
-`tier_pools` says what they should hold, and their names where nothing exists.
-Here that meets a cluster. What a pool uses already is right whatever its name,
-as long as it holds what is wanted. A name that is taken by something else is
-left to it, and another one is used. So no rule and no profile is ever changed.
-Pure.
+`tier_pools` defines their content, and their names in an empty cluster; this
+module adapts that to a cluster. A pool keeps its rule and its profile,
+regardless of their names, if their content is as wanted. If another object has
+a name, another name is used. So no rule and no profile is ever changed. Pure.
 """
 
 import collections
@@ -37,11 +36,11 @@ Named = ceph_state.CrushRule | ceph_state.ErasureCodeProfile
 def pools_in(
     rbd: catalogs.RbdPool, ceph: ceph_state.CephState
 ) -> tier_pools.TierPools:
-    """Profiles, CRUSH rules and pools of a tier, as this cluster needs them.
+    """Return the profiles, CRUSH rules and pools of a tier in this cluster.
 
-    :param rbd: the pool of the tier.
-    :returns: rules and profiles that the pools use already are left out, and
-        the pools name them.
+    :param rbd: pool of the tier.
+    :returns: pools with the names of the rules and profiles that they use
+        already, which are left out, and missing rules and profiles.
     """
     wanted = tier_pools.pools_of(rbd)
     profiles = {one.name: one for one in wanted.erasure_code_profiles}
@@ -90,7 +89,7 @@ def pools_in(
 def _used(
     pool: ceph_state.Pool | None, ceph: ceph_state.CephState
 ) -> tuple[ceph_state.CrushRule | None, ceph_state.ErasureCodeProfile | None]:
-    """The CRUSH rule and the profile of a pool that exists."""
+    """Return the CRUSH rule and the profile of an existing pool."""
     if pool is None:
         return None, None
     return (
@@ -102,11 +101,11 @@ def _used(
 def profiles_to_read(
     rbd: catalogs.RbdPool, ceph: ceph_state.CephState
 ) -> frozenset[str]:
-    """Names of the erasure code profiles that `pools_in` needs to know.
+    """Return the erasure code profiles that `pools_in` needs to know.
 
-    :param rbd: the pool of the tier.
-    :param ceph: the cluster; with the profiles that were asked for first,
-        there may be another name to ask for.
+    :param rbd: pool of the tier.
+    :param ceph: cluster; once it has the profiles of a first call, a second
+        one may name another.
     """
     used = (
         ceph.pools[name].erasure_code_profile
@@ -126,7 +125,7 @@ def _free_name(
     profile: ceph_state.ErasureCodeProfile | None,
     ceph: ceph_state.CephState,
 ) -> str:
-    """The first name that nothing else has; else the last."""
+    """Return the first name that no other object has, or the last name."""
     names = tier_pools.rule_names(rbd, rule.name)
     for name in names:
         others: list[Named | None] = [ceph.crush_rules.get(name)]
@@ -145,10 +144,10 @@ def _free_name(
 def _makes_the_same_chunks(
     used: ceph_state.ErasureCodeProfile, wanted: ceph_state.ErasureCodeProfile
 ) -> bool:
-    """Whether the profile of a pool that exists is right for it.
+    """Return whether the profile of an existing pool is right for it.
 
-    Where the chunks go is up to the rule of the pool then, and how long they
-    are was fixed when it was made: `stripe_width_bytes` of the pool.
+    The CRUSH rule of the pool determines the places of chunks, and their size
+    has been fixed since its creation: `stripe_width_bytes` of the pool.
     """
     return {'k', 'm', 'plugin', 'technique'}.isdisjoint(
         one.field for one in difference.differences(used, wanted)
@@ -156,7 +155,7 @@ def _makes_the_same_chunks(
 
 
 def _is_alike(found: Named, wanted: Named) -> bool:
-    """Whether one that exists holds what is wanted, whatever its name."""
+    """Return whether an existing object is as wanted, except for its name."""
     return not difference.differences(found, wanted)
 
 
@@ -165,7 +164,7 @@ def plan_profiles(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
-    """Actions on the erasure code profiles of a cluster, tier by tier."""
+    """Yield actions on the erasure code profiles of a cluster, by tier."""
     for tier in catalog.tiers_of(cluster.name):
         for profile in pools_in(tier.rbd, ceph).erasure_code_profiles:
             yield from _unchangeable(
@@ -181,7 +180,7 @@ def plan_rules(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
-    """Actions on the CRUSH rules of a cluster, tier by tier."""
+    """Yield actions on the CRUSH rules of a cluster, tier by tier."""
     for tier in catalog.tiers_of(cluster.name):
         wanted = pools_in(tier.rbd, ceph)
         for rule in wanted.crush_rules:
@@ -212,10 +211,10 @@ def plan_rules(
 def _too_new(
     rule: ceph_state.CrushRule, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
-    """Why a cluster, or its clients, cannot have an MSR rule.
+    """Return why a cluster, or its clients, cannot have an MSR rule.
 
-    Clients decode the CRUSH map with all its rules, so that an older one
-    would lose the whole cluster (CrushWrapper::get_min_required_version).
+    Clients decode the CRUSH map with all its rules, so an older client would
+    lose the whole cluster (CrushWrapper::get_min_required_version).
     """
     if rule.osds_per_failure_domain is None:
         return None
@@ -257,7 +256,7 @@ def _unchangeable(
     why: str,
     needs: frozenset[actions.Key] = frozenset(),
 ) -> collections.abc.Iterator[actions.Action]:
-    """An object that is created, and never changed once pools use it."""
+    """Yield an action that creates an object; a change of it is refused."""
     refusal = None
     if before is not None:
         if not difference.differences(before, after):
@@ -287,7 +286,7 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Problems:
-    """Whether a cluster has the failure domains that its tiers need."""
+    """Yield problems of a cluster without enough failure domains for tiers."""
     for tier in catalog.tiers_of(cluster.name):
         for path, rbd in tier.storages:
             yield from _placement(catalog, tier, path, rbd, ceph)
@@ -357,7 +356,7 @@ def _placement(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Need:
-    """The failure domains that a pool needs."""
+    """Failure domains that a pool needs."""
 
     #: Of the OSDs in them; None for any.
     device_class: str | None
@@ -371,7 +370,7 @@ class _Need:
     purpose: str
 
     def __str__(self) -> str:
-        """Names the OSDs of a failure domain: `at least 2 hdd OSDs`."""
+        """Name the OSDs of a failure domain: `at least 2 hdd OSDs`."""
         found = f'{self.device_class or "any"} OSDs'
         if self.apart is not None:
             return (
@@ -384,7 +383,7 @@ class _Need:
 def _buckets(
     rbd: catalogs.RbdPool, need: _Need, ceph: ceph_state.CephState
 ) -> list[str]:
-    """The failure domains of a pool that can take data."""
+    """Return the failure domains of a pool that can take data."""
     osds = ceph.osds_in_buckets(
         kind=rbd.failure_domain,
         root=rbd.crush_root,
@@ -395,7 +394,7 @@ def _buckets(
 
 
 def _as_if_in(ceph: ceph_state.CephState) -> ceph_state.CephState:
-    """A cluster in which CRUSH gives data to each OSD."""
+    """Return the cluster as if CRUSH gave data to each OSD."""
     return dataclasses.replace(
         ceph,
         osds=tuple(dataclasses.replace(osd, no_data='') for osd in ceph.osds),
@@ -403,7 +402,7 @@ def _as_if_in(ceph: ceph_state.CephState) -> ceph_state.CephState:
 
 
 def _is_there(rbd: catalogs.RbdPool, ceph: ceph_state.CephState) -> bool:
-    """Whether nothing of a tier has to find a place for its data."""
+    """Return whether all pools of a tier exist with their place and size."""
     wanted = pools_in(dataclasses.replace(rbd, cache=None), ceph)
     return not wanted.crush_rules and all(
         pool.name in ceph.pools
@@ -418,7 +417,7 @@ def _without_data(
     device_class: str | None,
     ceph: ceph_state.CephState,
 ) -> str:
-    """The OSDs of a pool that CRUSH gives no data; '' for none.
+    """Describe the OSDs of a pool that get no data from CRUSH, or ''.
 
     For example: osd.4 has weight 0, osd.5 is out.
     """
@@ -438,7 +437,7 @@ def _without_data(
 def _domains_needed(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[_Need]:
-    """The failure domains that each pool of a tier needs."""
+    """Yield the failure domains that each pool of a tier needs."""
     protection, device_class = rbd.protection, rbd.device_class
     each = protection.per_failure_domain
     if each > 1:
@@ -483,10 +482,10 @@ def _domains_needed(
 def _shared_domains(
     rule: ceph_state.CrushRule, ceph: ceph_state.CephState
 ) -> list[str]:
-    """Failure domains in which a rule with two classes may put two copies.
+    """Return failure domains where a rule of two classes puts two copies.
 
-    Each of its parts chooses for itself, so that the first copy may meet one
-    of the others where a failure domain has OSDs of both classes.
+    Each part of the rule chooses independently, so in a failure domain with
+    OSDs of both classes, the first copy may meet one of the others.
     """
     if rule.root is None or rule.failure_domain is None:
         return []
@@ -503,9 +502,9 @@ def _shared_domains(
 def shared_domains_note(
     rule: ceph_state.CrushRule, ceph: ceph_state.CephState
 ) -> str:
-    """Note on a new rule with a class for the first copy; '' for others.
+    """Return a note on a new rule with a class for the first copy, or ''.
 
-    :param rule: that is to be made.
+    :param rule: rule to create.
     """
     if rule.primary_device_class is None:
         return ''
@@ -530,7 +529,7 @@ def _both_copies_in_one(
     rbd: catalogs.RbdPool,
     ceph: ceph_state.CephState,
 ) -> kinds.Problems:
-    """A size of 2 that one failure domain could hold."""
+    """Yield a problem for both of two copies in one failure domain."""
     if rbd.primary_device_class is None or rbd.protection.size > 2:
         return
     *_, rule = tier_pools.pools_of(
@@ -557,7 +556,7 @@ def _without_root(
     rbd: catalogs.RbdPool,
     ceph: ceph_state.CephState,
 ) -> errors.Problem:
-    """A CRUSH root that does not exist, or has no OSD."""
+    """Return the problem of a CRUSH root without OSDs."""
     roots = collections.Counter(
         root for osd in ceph.osds for root in osd.buckets_of('root', root=None)
     )
@@ -575,7 +574,7 @@ def _without_root(
 
 
 def check_profiles(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Erasure codes that Ceph would refuse."""
+    """Yield erasure codes that Ceph would refuse."""
     for tier in catalog.ceph_tiers:
         if not isinstance(tier.rbd.protection, catalogs.ErasureCoded):
             continue

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Default types of projects that these may not use. Pure.
+"""Default types that their projects may not use. Pure.
 
-A project keeps its default type when it loses access to it. Cinder answers
-404 to each create then that would get that type (get_default_volume_type of
+A project keeps its default type when it loses access to it. Cinder then
+answers 404 to each create that would use the type (get_default_volume_type of
 cinder/volume/volume_types.py).
 """
 
@@ -24,9 +24,9 @@ REMEDY = (
 def without_access(
     one: cinder_state.VolumeType, projects: frozenset[str]
 ) -> frozenset[str]:
-    """Those of some projects that may not use a volume type.
+    """Return the projects that may not use a volume type.
 
-    :param projects: their ids.
+    :param projects: ids of projects.
     """
     return frozenset() if one.is_public else projects - one.projects
 
@@ -37,12 +37,12 @@ def left_as_they_are(
     projects: collections.abc.Mapping[str, frozenset[str]],
     name: str,
 ) -> frozenset[str]:
-    """Ids of the projects whose default type a plan lets be.
+    """Return ids of the projects whose default type a plan leaves alone.
 
-    Those of tiers follow the file as soon as it has `default_for`, and a type
-    that is retired loses those that the file gives to a tier.
+    Default types of tiers follow the file once it has `default_for`; a retired
+    type loses the projects that the file gives to a tier.
 
-    :param projects: {project as the catalog names it: ids that are meant}.
+    :param projects: {project in the catalog: ids of matching projects}.
     """
     found = cinder.project_defaults.get(name)
     if found is None:

@@ -2,8 +2,8 @@
 
 """Abilities of the erasure code plugins of Ceph, by k and m.
 
-A pool keeps its erasure code for ever, so that what Ceph would refuse, or
-warns of, is said before one is made. Pure. Must not know of pools.
+A pool keeps its erasure code for ever, so a code that Ceph would refuse, or
+warn of, is reported before a pool is created. Pure. Must not know of pools.
 """
 
 import collections.abc
@@ -56,7 +56,7 @@ class ErasureCodeFault:
 def faults(
     protection: catalogs.ErasureCoded,
 ) -> collections.abc.Iterator[ErasureCodeFault]:
-    """Problems between the settings of an erasure code.
+    """Yield problems between the settings of an erasure code.
 
     >>> wide = catalogs.ErasureCoded(k=4, m=5, plugin='isa')
     >>> [fault.expected for fault in faults(wide)]
@@ -108,7 +108,7 @@ def faults(
 def _of_shared_domains(
     protection: catalogs.ErasureCoded,
 ) -> collections.abc.Iterator[ErasureCodeFault]:
-    """Faults of chunks that share failure domains."""
+    """Yield faults of chunks that share failure domains."""
     domains = protection.num_failure_domains
     each = protection.osds_per_failure_domain
     if domains is None and each is None:
@@ -173,8 +173,8 @@ def _of_isa(
 
 
 def has_optimizations(protection: catalogs.ErasureCoded) -> bool:
-    """Whether Ceph has fast erasure coding for it.
+    """Return whether Ceph has fast erasure coding for the technique.
 
-    Where plugin or technique is left to Ceph, it has.
+    It has, if the technique is left to Ceph.
     """
     return protection.technique in (None, REED_SOLOMON)

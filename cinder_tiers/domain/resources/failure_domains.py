@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Copies and chunks that share failure domains, and what one lost costs.
+"""Rules for copies and chunks that share failure domains.
 
-A failure domain that holds several of them takes all of these with it. So
-min_size lies between two bounds: with more, the loss of one failure domain
-stops all I/O; with less, one failure domain alone may have what was written.
-Pure. Must not know what exists in a cluster.
+All that are in one failure domain are lost with it. So min_size lies between
+two bounds: above the upper one, the loss of one failure domain stops all I/O;
+below the lower one, a write may be in one failure domain only. Pure. Must not
+know what exists in a cluster.
 """
 
 import collections.abc
@@ -25,35 +25,35 @@ _REPLICAS, _SUB = 'replicas_per_failure_domain', 'sub_failure_domain'
 
 
 def stops_io(size: int, min_size: int, each: int) -> bool:
-    """Whether the loss of one failure domain stops I/O to a pool.
+    """Return whether the loss of one failure domain stops I/O to a pool.
 
     >>> stops_io(4, 2, 2), stops_io(4, 3, 2)
     (False, True)
 
-    :param size: copies, or chunks.
-    :param min_size: those that must be there for I/O to go on.
-    :param each: those in each failure domain; 1: none share one, and it is
-        for `min_size` alone to say how many may be lost.
+    :param size: number of copies or chunks.
+    :param min_size: number that must be available for I/O.
+    :param each: number in each failure domain; if it is 1, only `min_size`
+        determines how many may be lost.
     """
     return each > 1 and size - each < min_size
 
 
 def may_hold_all(size: int, min_size: int, each: int) -> bool:
-    """Whether one failure domain may have all copies of a write, needlessly.
+    """Return whether one failure domain may needlessly have a whole write.
 
-    Ceph acknowledges a write that `min_size` copies have. Are they all in one
-    failure domain, since the other copies were missing, the write is lost
-    with it. Of two failure domains one has to go on alone when the other is
-    lost, or `stops_io`; so it is with more of them only that a higher
-    min_size is better. Two sides never write apart from each other: the
-    monitors let only one of them go on.
+    Ceph acknowledges a write that `min_size` copies have. If the other copies
+    are missing and these are in one failure domain, the write is lost with it.
+    With two failure domains, one has to continue alone when the other is lost,
+    else `stops_io`; so a higher min_size is better only with more of them. The
+    two sides never write independently: the monitors let only one of them
+    continue.
 
     >>> may_hold_all(6, 2, 2), may_hold_all(6, 3, 2), may_hold_all(4, 2, 2)
     (True, False, False)
 
-    :param size: copies.
-    :param min_size: those that must be there for I/O to go on.
-    :param each: those in each failure domain.
+    :param size: number of copies.
+    :param min_size: number that must be available for I/O.
+    :param each: number in each failure domain.
     """
     return each > 1 and min_size <= each and size > 2 * each
 
@@ -61,9 +61,9 @@ def may_hold_all(size: int, min_size: int, each: int) -> bool:
 def faults(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[erasure_code.ErasureCodeFault]:
-    """Problems of copies that share failure domains.
+    """Yield problems of copies that share failure domains.
 
-    :param rbd: the pool; one that is erasure coded has none.
+    :param rbd: pool; an erasure coded one has no such problem.
     """
     protection = rbd.protection
     if not isinstance(protection, catalogs.Replicated):
@@ -112,11 +112,11 @@ def faults(
 def stopped_by_one(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Tiers that keep their data, but not their I/O, without one domain.
+    """Yield tiers whose I/O stops, without loss of data, with one domain.
 
     They are not problems of the file: no data is lost. Placement groups with
-    fewer copies or chunks than min_size serve nothing, reads neither (seen on
-    Ceph 20.2.4 with k 4, m 2 and two OSDs in each of three hosts).
+    fewer copies or chunks than min_size serve neither reads nor writes (seen
+    on Ceph 20.2.4 with k 4, m 2 and two OSDs in each of three hosts).
     """
     for tier, path, rbd in _shared(catalog):
         protection = rbd.protection
@@ -152,10 +152,10 @@ def stopped_by_one(
 def written_in_one(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Tiers of which one failure domain alone may have a write.
+    """Yield tiers for which one failure domain alone may have a write.
 
-    They are not problems of the file: it takes copies that are missing when
-    it is written, and a failure domain that is lost before they are back.
+    They are not problems of the file: data is lost only if copies are missing
+    during a write and the failure domain is lost before they are back.
     """
     for tier, path, rbd in _shared(catalog):
         protection = rbd.protection
@@ -183,7 +183,7 @@ def _shared(
 ) -> collections.abc.Iterator[
     tuple[catalogs.Tier, catalogs.Path, catalogs.RbdPool]
 ]:
-    """(tier, place of its protection, pool) of shared failure domains."""
+    """Yield (tier, place of protection, pool) of shared failure domains."""
     for tier in catalog.tiers:
         for path, rbd in tier.storages:
             key = (

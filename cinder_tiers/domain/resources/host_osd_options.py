@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options of OSDs for the hosts of a cluster: what must hold for them.
+"""Options for the OSDs of hosts, and their rules.
 
-Ceph lets a mask of a host win over one of a device class (get_precision in
-src/mon/ConfigMap.cc). So that no tier declares a value which its OSDs do not
+A mask of a host overrides one of a device class in Ceph (get_precision in
+src/mon/ConfigMap.cc). So that no tier declares a value that its OSDs do not
 have, the catalog may not declare two values for one OSD. Pure. Must not know
 how OSDs are asked.
 """
@@ -25,7 +25,7 @@ _KEY = 'host_osd_options'
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Problems between the parts of a catalog; one of `validation.catalog`."""
+    """Yield problems between parts of a catalog, for `validation.catalog`."""
     for cluster in catalog.clusters.values():
         for host, options in cluster.host_osd_options.items():
             path = ('clusters', cluster.name, _KEY, host)
@@ -61,9 +61,9 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
-    """Problems of a cluster with its `host_osd_options`.
+    """Return the problems of a cluster with its `host_osd_options`.
 
-    :param ceph: its state.
+    :param ceph: state of the cluster.
     """
     hosts = ceph.hosts
     problems = []
@@ -96,7 +96,7 @@ def check_cluster(
 def without(
     catalog: catalogs.Catalog, names: collections.abc.Container[str]
 ) -> catalogs.Catalog:
-    """A catalog with no `host_osd_options` of some clusters."""
+    """Return a catalog without `host_osd_options` of some clusters."""
     return dataclasses.replace(
         catalog,
         clusters={
@@ -114,7 +114,7 @@ def _conflicts(
     host: str,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Options that the tiers declare otherwise for OSDs of the host."""
+    """Yield options with other values in tiers on OSDs of the host."""
     for name, value in cluster.host_osd_options[host].items():
         for tier in catalog.tiers_of(cluster.name):
             if name not in tier.rbd.osd_options:
@@ -152,7 +152,7 @@ def _same(
     one: catalogs.Value,
     other: catalogs.Value,
 ) -> bool:
-    """Whether two values mean the same; invalid ones were reported before."""
+    """Return whether two values are equal; invalid ones count as equal."""
     if schema is None:
         return True
     try:
@@ -168,7 +168,7 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
-    """Actions on the options of the OSDs of each host that is named."""
+    """Yield actions on the options of the OSDs of each declared host."""
     for after in host_osd_options_of(cluster, ceph.option_schemas):
         yield from osd_options.options_action(
             actions.Kind.HOST_OSD_OPTIONS,
@@ -183,10 +183,10 @@ def host_osd_options_of(
     cluster: catalogs.Cluster,
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> tuple[ceph_state.OsdOptions, ...]:
-    """The options that a cluster has for the OSDs of some of its hosts.
+    """Return the options that a cluster has for the OSDs of its hosts.
 
-    :param schemas: {option: schema} of each that is declared.
-    :returns: one for each host with a declared option, by name.
+    :param schemas: {option: schema} of declared options.
+    :returns: options of each host with a declared option, sorted by name.
     """
     return tuple(
         ceph_state.OsdOptions(
@@ -203,7 +203,7 @@ def host_osd_options_of(
 def _no_tiers(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    """The options are for a host, whatever tiers use it."""
+    """Return no tier, because the options belong to a host."""
     return ()
 
 

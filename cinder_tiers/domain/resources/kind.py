@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A kind of resource, as the table of kinds has it.
+"""A kind of resource, as a row of the table of kinds.
 
-One file describes one kind: its settings, the rules between them, what is
-wanted, the plan and its refusals. `registry` lists the kinds; this is the
-shape of a row. Pure. Must not know any kind.
+One file describes one kind: its settings, the rules between them, the wanted
+objects, the plan and its refusals. `registry` lists the kinds; this module
+defines a row. Pure. Must not know any kind.
 """
 
 import collections.abc
@@ -38,12 +38,12 @@ ClusterPlan = collections.abc.Callable[
 
 
 def no_problems(*unused: object) -> Problems:
-    """The check of a kind without rules of its own."""
+    """Return no problem: the kind has no rules of its own."""
     return iter(())
 
 
 def no_types(*unused: object) -> frozenset[str]:
-    """Return no types: the plan does not depend on access to volume types."""
+    """Return no types: the plan does not depend on the use of types."""
     return frozenset()
 
 
@@ -55,7 +55,7 @@ def nothing(*unused: object) -> collections.abc.Iterator[str]:
 def tiers_of_that_name(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    """The tier an action is for, where its object has the type's name."""
+    """Return the tier of an action on an object with the type's name."""
     return tuple(
         tier.name
         for tier in catalog.tiers
@@ -64,7 +64,7 @@ def tiers_of_that_name(
 
 
 def for_each_cluster(plan: ClusterPlan) -> Plan:
-    """A plan of all clusters in use, from one of a single cluster.
+    """Return a plan of all clusters in use, from one of a single cluster.
 
     :param plan: plan of one cluster.
     """
@@ -80,7 +80,7 @@ def for_each_cluster(plan: ClusterPlan) -> Plan:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ResourceKind(typing.Generic[R]):
-    """Facts that all objects of a kind share."""
+    """Properties that all objects of a kind share."""
 
     #: Its value is public: a word of --allow, and an aspect of the audit.
     kind: actions.Kind

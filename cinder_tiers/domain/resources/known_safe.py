@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The options that are known to be safe, with the values that are.
+"""Options and values that are known to be safe.
 
-What is not here, or has a value beyond, needs consent (`safety`). Ranges hold
-for Ceph 16.2.15, 18.2.7 and 20.2.4: around the defaults, and never beyond the
-bounds, of `ceph config help` (src/common/options/*.yaml.in); as wide as
+Other options and values need consent (`safety`). Ranges are for Ceph 16.2.15,
+18.2.7 and 20.2.4. They lie around the defaults and within the bounds of `ceph
+config help` (src/common/options/*.yaml.in); they are as wide as
 doc/rados/configuration (osd-config-ref, bluestore-config-ref,
 mclock-config-ref), doc/rbd/rbd-config-ref and doc/rados/operations/pools
-recommend; and with all values of the sweeps in etc/cinder-tiers and of the
-papers that they repeat. Numbers are in the unit of the option: bytes where it
-is a size, else seconds or counts. Pure, and data alone.
+recommend; and they include all values of the sweeps in etc/cinder-tiers and of
+the papers that these repeat. Numbers are in the unit of the option: bytes for
+a size, else seconds or counts. Pure, and only data.
 """
 
 import collections.abc
@@ -20,7 +20,7 @@ import types
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Safe:
-    """The values of one option that are known to be safe."""
+    """Values of an option that are known to be safe."""
 
     #: Both ends of a range of numbers; None: it is one of the words.
     least: float | None = None

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The queue mClock of OSDs: which options count, and what OSDs can do.
+"""The mClock queue of OSDs: options in effect, and IOPS capacities.
 
 An OSD with this queue (the default since Ceph 17) shares its I/O by a profile,
-in parts of the random writes per second that it takes its disk for. It
+in parts of the random writes per second that it assumes for its disk. It
 measures them once, at its first start, and keeps the figure in the monitors; a
-figure that is wrong makes each share wrong. Pure. Must not know how OSDs are
-asked.
+wrong figure makes each share wrong. Pure. Must not know how OSDs are asked.
 """
 
 import collections.abc
@@ -73,12 +72,12 @@ def refusals(
     own: ceph_state.Mclock | None,
     osd_ids: collections.abc.Collection[int],
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """Options of mClock that OSDs would accept, and not use.
+    """Yield refusals of mClock options that OSDs would accept and ignore.
 
-    :param changed: options that are not as they should be.
-    :param before: the options as OSDs use them.
-    :param after: as they should.
-    :param own: what the OSDs of the cluster can do; None: not known.
+    :param changed: options that differ from their declared values.
+    :param before: options in effect.
+    :param after: declared options.
+    :param own: IOPS capacities of the OSDs of the cluster; None if unknown.
     :param osd_ids: ids of the OSDs of the device class or host.
     """
     names = sorted(name for name in changed if name.startswith(PREFIX))
@@ -109,7 +108,7 @@ def refusals(
 
 
 def _number(text: str) -> float:
-    """The number that a text is; NaN, which lies nowhere, if it is none."""
+    """Return the number in a text; NaN, which is in no range, without one."""
     try:
         return float(text)
     except ValueError:
@@ -155,11 +154,11 @@ def doubts(
     own: ceph_state.Mclock | None,
     osd_ids: collections.abc.Iterable[int],
 ) -> dict[str, str]:
-    """Implausible IOPS capacities of the OSDs of one device class.
+    """Return implausible IOPS capacities of the OSDs of one device class.
 
-    :param own: what the OSDs of the cluster can do; None: not known.
-    :param osd_ids: those that have another queue are passed over.
-    :returns: {option: what was found, with the OSDs}.
+    :param own: IOPS capacities of the OSDs of the cluster; None if unknown.
+    :param osd_ids: ids of OSDs; those with another queue are skipped.
+    :returns: {option: values found, with the OSDs}.
     """
     found: dict[str, str] = {}
     if own is None:

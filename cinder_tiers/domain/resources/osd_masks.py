@@ -3,7 +3,7 @@
 """Sections of the monitors' configuration for some of the OSDs.
 
 A mask names a device class, a bucket of the CRUSH tree, or both: class:ssd,
-host:host-a, rack:r1/class:ssd; a section of its own is that of one OSD, osd.3.
+host:host-a, rack:r1/class:ssd. The section of one OSD is its name, osd.3.
 Pure. Must not know any option.
 """
 
@@ -19,7 +19,7 @@ _OF_ONE = 'osd.'
 def osds_of(
     mask: str, osds: collections.abc.Iterable[ceph_state.Osd]
 ) -> tuple[int, ...]:
-    """Ids of the OSDs that a section is for, of some."""
+    """Return the ids of the given OSDs that a section applies to."""
     if mask.startswith(_OF_ONE):
         return tuple(
             osd.osd_id for osd in osds if mask == f'{_OF_ONE}{osd.osd_id}'
@@ -37,7 +37,7 @@ def osds_of(
 
 
 def is_declarable(mask: str) -> bool:
-    """Whether a catalog can have the options of a section.
+    """Return whether a catalog can have the options of a section.
 
     >>> is_declarable('host:a'), is_declarable('host:a/class:ssd')
     (True, False)
@@ -46,11 +46,11 @@ def is_declarable(mask: str) -> bool:
 
 
 def _precedes(mask: str, other: str) -> bool:
-    """Whether a section wins over that of a device class or host, or may.
+    """Return whether a section overrides one of a class or host, or may.
 
-    One OSD wins over all; then the smaller bucket, then the class
-    (get_precision in src/mon/ConfigMap.cc); of two for the same bucket, it
-    depends on their order.
+    The section of one OSD overrides all others; then the smaller bucket, then
+    the class (get_precision in src/mon/ConfigMap.cc). Between two for the same
+    bucket, it depends on their order.
     """
     return (
         mask.startswith(_OF_ONE)
@@ -68,12 +68,12 @@ def taking_precedence(
     ],
     osds: collections.abc.Iterable[ceph_state.Osd],
 ) -> collections.abc.Iterator[str]:
-    """Values of other sections for some of the OSDs of a mask.
+    """Yield clauses on sections that override a value for some OSDs.
 
     :param mask: mask of a device class or a host.
-    :param value: that is to be set for the mask.
+    :param value: value to set for the mask.
     :param configured: {mask or osd.N: {option: value}}
-    :param osds: those of the mask.
+    :param osds: OSDs of the mask.
     """
     osds = list(osds)
     for other, options in sorted(configured.items()):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options of OSDs: what a value means, and why another one is in effect.
+"""Options of OSDs: the meaning of values, and reasons for other values.
 
 An option of an OSD belongs to the OSD and so to all tiers on it, never to a
 pool; tiers declare it for their device class, and the catalog for hosts. Ceph
-accepts a value and may then not use it, so what counts is what the OSDs say of
-themselves. Pure. Must not know how they are asked.
+accepts a value and may then not use it, so the values that OSDs report count.
+Pure. Must not know how OSDs are asked.
 """
 
 import collections.abc
@@ -115,7 +115,7 @@ SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType(
 
 
 def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
-    """A value as it is compared.
+    """Return a value in the form in which it is compared.
 
     >>> from cinder_tiers.domain.state import ceph
     >>> size = ceph.OptionSchema(name='bluestore_cache_size', kind='size')
@@ -125,9 +125,9 @@ def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
     >>> normal(sleep, 0.10)
     '0.1'
 
-    :param value: as it was declared, or as Ceph shows it.
-    :raises ValueError: it cannot be a value of the option; the text says what
-        can.
+    :param value: declared value, or one reported by Ceph.
+    :raises ValueError: the option cannot have the value; the text has the
+        expected one.
     """
     text = str(value).strip()
     if schema.kind == 'bool':
@@ -170,7 +170,7 @@ def _number(text: str) -> str:
 
 
 def _seconds(text: str) -> str:
-    """A span of time, such as 5, 5s or 1h 30m, in seconds."""
+    """Return a time span, such as 5, 5s or 1h 30m, in seconds."""
     parts = _SPAN.findall(text)
     if (
         not text
@@ -211,11 +211,11 @@ def mclock_refusals(
     before: ceph_state.OsdOptions,
     after: ceph_state.OsdOptions,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """Options that OSDs with the queue mClock accept and do not use.
+    """Yield refusals of options that OSDs with mClock accept and ignore.
 
-    :param changed: options that are not as they should be.
-    :param before: the options as OSDs use them.
-    :param after: as they should.
+    :param changed: options that differ from their declared values.
+    :param before: options in effect.
+    :param after: declared options.
     """
     if not before.mclock_osds:
         return
@@ -240,11 +240,11 @@ def problems(
     *,
     where: collections.abc.Callable[[str], str],
 ) -> list[errors.Problem]:
-    """Problems of a cluster with some options.
+    """Return the problems of a cluster with some options.
 
     :param declared: {option: value}.
-    :param schemas: {option: schema} of those that the cluster knows.
-    :param where: gives the place of an option in the catalog.
+    :param schemas: {option: schema} of options that the cluster knows.
+    :param where: returns the place of an option in the catalog.
     """
     found = []
     for name, value in declared.items():
@@ -279,9 +279,9 @@ def problems(
 
 @functools.cache
 def releases_with() -> collections.abc.Mapping[str, tuple[int, ...]]:
-    """{name of an option: major releases of Ceph, of those tested, with it}.
+    """Return {option: major releases of Ceph, of those tested, with it}.
 
-    Of those that a tiers file may have.
+    It has the options that a tiers file may have.
     """
     text = resources.files(__package__) / 'osd_option_names.txt'
     lines = text.read_text('ascii').splitlines()
@@ -293,10 +293,10 @@ def releases_with() -> collections.abc.Mapping[str, tuple[int, ...]]:
 
 
 def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Options that no Ceph release has that this was tested with.
+    """Yield options that no tested release of Ceph has.
 
-    They are not problems of the file: the cluster may be of another release,
-    and says in a plan what it knows.
+    They are not problems of the file: the cluster may have another release,
+    and a plan reports the options that it does not know.
     """
     declared = [
         (('tiers', tier.name, 'rbd', 'osd_options'), tier.rbd.osd_options)
@@ -330,12 +330,12 @@ def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
 
 
 def shown(values: collections.abc.Mapping[int, str]) -> str:
-    """The value that some OSDs have in effect, in one text.
+    """Return the effective value of some OSDs as one text.
 
     >>> shown({0: '1', 1: '1'}), shown({0: '1', 1: '1', 2: '5'})
     ('1', '1 (osd.0, osd.1), 5 (osd.2)')
 
-    :param values: {OSD id: value}, one or more.
+    :param values: {OSD id: value} of at least one OSD.
     """
     holders: dict[str, list[int]] = {}
     for osd_id in sorted(values):
@@ -349,7 +349,7 @@ def shown(values: collections.abc.Mapping[int, str]) -> str:
 
 
 def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
-    """Why some OSDs do not use an option that counts from their next start.
+    """Return why OSDs do not use an option that is read at their start.
 
     >>> restart_reason([0, 2])
     'restart osd.0, osd.2: values from the last start are still in use'
@@ -361,11 +361,11 @@ def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
 def start_reason(
     name: str, value: str, osd_ids: collections.abc.Sequence[int]
 ) -> str:
-    """Why some OSDs do not use the value of their class or host.
+    """Return why some OSDs do not use the value of their class or host.
 
-    :param name: name of an option that counts from the start of an OSD.
-    :param value: the configured one.
-    :param osd_ids: one or more.
+    :param name: name of an option that is read at the start of an OSD.
+    :param value: configured value.
+    :param osd_ids: ids of at least one OSD.
     """
     names = spelling.osds(osd_ids)
     return (
@@ -382,14 +382,14 @@ def reason(
     *,
     op_queue: str,
 ) -> str:
-    """Why an OSD does not use the value that the monitors have for it.
+    """Return why an OSD does not use the value of the monitors.
 
     Later layers win: default, mon, file, env, cmdline, override
     (src/common/config_values.h).
 
-    :param layers: {layer: value} of it (`config diff` of the OSD).
+    :param layers: {layer: value} of the option (`config diff` of the OSD).
     :param op_queue: osd_op_queue of the OSD.
-    :returns: what is the matter and what to do.
+    :returns: the reason and the remedy.
     """
     if op_queue == MCLOCK and name in MCLOCK_KEEPS:
         return f'{_KEPT}: {_KEPT_REMEDY}'
@@ -426,16 +426,17 @@ def not_heeded(
     reasons: collections.abc.Mapping[str, str],
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> collections.abc.Iterator[str]:
-    """Explain why OSDs do not use options that are already set.
+    """Yield reasons why OSDs do not use options that are already set.
 
     Setting them once more would change nothing.
 
     :param names: names of options that are not in effect everywhere.
     :param wanted: {option: value that should be in effect}.
     :param configured: {option: value that the monitors have for these OSDs}.
-    :param reasons: {option: why a value for these OSDs is not in effect}.
-    :param schemas: {option: schema}, of all of them.
-    :returns: a clause for each, with a semicolon in front.
+    :param reasons: {option: reason why a value for these OSDs is not in
+        effect}.
+    :param schemas: {option: schema} of all options.
+    :returns: a clause for each option, which begins with a semicolon.
     """
     for name in names:
         if (
@@ -458,7 +459,7 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
-    """Actions on the options of the OSDs of each device class."""
+    """Yield actions on the options of the OSDs of each device class."""
     for after in osd_options_of(catalog, cluster, ceph.option_schemas):
         tiers = ', '.join(
             tier.name
@@ -477,11 +478,11 @@ def options_action(
     after: ceph_state.OsdOptions,
     why: str,
 ) -> kinds.Actions:
-    """The action on the options of a class or host, if one is needed.
+    """Yield the action on the options of a class or host, if it is needed.
 
     :param kind: OSD_OPTIONS for a class, HOST_OSD_OPTIONS for a host.
-    :param after: the options as OSDs should use them.
-    :param why: what asks for it.
+    :param after: declared options.
+    :param why: declaring tiers, or the cluster.
     """
     before = (
         ceph.class_options
@@ -556,7 +557,7 @@ def _doubts(
     own: ceph_state.Mclock | None,
     osd_ids: collections.abc.Iterable[int],
 ) -> str:
-    """Doubtful figures behind options of mClock; '' without any."""
+    """Return clauses on doubtful figures behind mClock options, or ''."""
     if not any(name.startswith(mclock.PREFIX) for name in changed):
         return ''
     return ''.join(
@@ -578,10 +579,10 @@ def endangering(
     *,
     where: collections.abc.Callable[[str], str],
 ) -> kinds.Problems:
-    """Options that no tier may have.
+    """Yield options that no tier may have, because they can lose data.
 
     :param declared: names of options.
-    :param where: gives the place of an option in the catalog.
+    :param where: returns the place of an option in the catalog.
     """
     for name in declared:
         if ENDANGERS_DATA.fullmatch(name):
@@ -596,7 +597,7 @@ def endangering(
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Tiers on the same OSDs cannot declare different options for them."""
+    """Yield forbidden options, and different values for the same OSDs."""
     seen: dict[tuple[str, str, str], tuple[str, object]] = {}
     for tier in catalog.ceph_tiers:
         rbd = tier.rbd
@@ -636,10 +637,11 @@ def osd_options_of(
     cluster: catalogs.Cluster,
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> tuple[ceph_state.OsdOptions, ...]:
-    """The options that the tiers of a cluster declare for its OSDs.
+    """Return the options that the tiers of a cluster declare for OSDs.
 
-    :param schemas: {option: schema} of each that is declared.
-    :returns: one for each device class with a declared option, by name.
+    :param schemas: {option: schema} of declared options.
+    :returns: options of each device class with a declared option, sorted by
+        name.
     """
     classes: dict[str, dict[str, str]] = {}
     for tier in catalog.tiers_of(cluster.name):
@@ -659,7 +661,7 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Problems:
-    """Problems of a cluster with the options that its tiers declare."""
+    """Yield problems of a cluster with the options that its tiers declare."""
     for tier in catalog.tiers_of(cluster.name):
         path = ('tiers', tier.name, 'rbd', 'osd_options')
         yield from problems(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limit of placement groups per OSD, checked before pools are made.
+"""Limit of placement groups per OSD, checked before pools are created.
 
-Ceph refuses a pool, or more placement groups of one, when the OSDs of its
-CRUSH rule would have more than `mon_max_pg_per_osd` of them on average
-(OSDMonitor::check_pg_num), in the middle of an apply. It counts the pools of
-the rule; counted here is every pool that has data on the same OSDs. Pure.
+Ceph refuses a pool, or more placement groups of one, if the OSDs of its CRUSH
+rule would have more than `mon_max_pg_per_osd` of them on average
+(OSDMonitor::check_pg_num); apply would stop half way. Ceph counts the pools of
+the rule; this module counts every pool with data on the same OSDs. Pure.
 """
 
 import collections.abc
@@ -17,9 +17,9 @@ from cinder_tiers.domain.state import ceph as ceph_state
 
 
 def _copies(pool: ceph_state.Pool) -> int:
-    """Placement groups of a pool, each as often as it is stored.
+    """Return the placement groups of a pool times its copies or chunks.
 
-    One of which Ceph chooses the number has the least that is declared.
+    If Ceph chooses the number, the declared minimum counts.
     """
     least = pool.options.get('pg_num_min', pool_options.UNSET)
     return (
@@ -30,12 +30,12 @@ def _copies(pool: ceph_state.Pool) -> int:
 class Budget:
     """The placement groups on the OSDs of each CRUSH rule.
 
-    Many rules take the same OSDs, and many pools have such a rule: what they
-    have in common is counted once for all of them.
+    Many rules take the same OSDs, and many pools have such a rule, so common
+    results are computed once.
 
-    :param ceph: the cluster, whose pools are counted.
-    :param rules: {name: CRUSH rule} of the cluster, and those that are made
-        before any pool.
+    :param ceph: cluster whose pools are counted.
+    :param rules: {name: CRUSH rule} of the cluster, and rules that are created
+        before the pools.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Budget:
     def refusal_of(
         self, before: ceph_state.Pool | None, after: ceph_state.Pool
     ) -> actions.Refusal | None:
-        """Why a change of a pool gives OSDs too many; None if it does not.
+        """Return a refusal if a pool gives OSDs too many placement groups.
 
-        From then on it counts as if it had been carried out.
+        Later calls count the change as carried out.
         """
         counted = self._pools.get(after.name)
         if counted is not None:
@@ -74,7 +74,7 @@ class Budget:
         return None
 
     def _add(self, pool: ceph_state.Pool, times: int) -> None:
-        """Counts a pool; -1 times: no longer."""
+        """Count the placement groups of a pool; -1 times removes them."""
         osds = self._osds_of(pool)
         if osds:
             self._copies[osds] = self._copies.get(osds, 0) + times * _copies(
@@ -82,7 +82,7 @@ class Budget:
             )
 
     def _osds_of(self, pool: ceph_state.Pool) -> frozenset[int]:
-        """The OSDs of a pool; empty for a rule that is not understood."""
+        """Return the OSDs of a pool; empty if its rule is not understood."""
         rule = self._rules.get(pool.crush_rule)
         if rule is None:
             return frozenset()
@@ -100,7 +100,7 @@ class Budget:
         return self._shared[osds, others]
 
     def _refusal(self, pool: ceph_state.Pool) -> actions.Refusal | None:
-        """Why a pool cannot be as it is counted; None when it can."""
+        """Return why a pool does not fit; None if it does."""
         osds = self._osds_of(pool)
         if self._ceph.max_pg_per_osd is None or not osds:
             return None

@@ -2,7 +2,7 @@
 
 """Pools: the rules between their settings, their plan and its refusals.
 
-What moves data is said here and nowhere else. Pure.
+This module alone defines which changes move data. Pure.
 """
 
 import collections.abc
@@ -42,7 +42,7 @@ _DATA_POOL = 'rbd_default_data_pool'
 
 
 def check(catalog: catalogs.Catalog) -> Problems:
-    """All problems between the settings of pools."""
+    """Yield all problems between the settings of pools."""
     for tier in catalog.ceph_tiers:
         place = ('tiers', tier.name, 'rbd')
         written = frozenset(
@@ -63,10 +63,10 @@ def _faults(
     rbd: catalogs.RbdPool,
     written: frozenset[str],
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
-    """(place, what was found, what is right, what to do) of each problem.
+    """Yield (place, found, expected, remedy) of each problem.
 
-    :param written: which of device_class and erasure_coded the file has, even
-        with a value that was left out.
+    :param written: device_class and erasure_coded if the file has them, even
+        with an invalid value.
     """
     options = rbd.options
     yield from _names_of_drafts(rbd)
@@ -227,7 +227,7 @@ def _names_of_drafts(
 def _without_class(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
-    """Settings for the OSDs of a class of which there is none."""
+    """Yield settings for the OSDs of a class that is not declared."""
     for name, is_there, what, done in (
         (
             'osd_options',
@@ -268,7 +268,7 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
-    """Actions on the pools of a cluster, tier by tier."""
+    """Yield actions on the pools of a cluster, tier by tier."""
     declared = [
         (tier, crush.pools_in(tier.rbd, ceph))
         for tier in catalog.tiers_of(cluster.name)
@@ -294,7 +294,7 @@ def _unsafe(
     after: ceph_state.Pool,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """Options that are not known to be safe, of a new pool quotas as well."""
+    """Yield options not known to be safe, and small quotas of new pools."""
     yield from safety.refusals(
         text for *_, text in safety.of_pool(before, after)
     )
@@ -305,7 +305,7 @@ def _unsafe(
 def _too_new(
     wanted: ceph_state.Pool, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
-    """Settings that the cluster has not got yet."""
+    """Return a refusal of settings that the cluster's release lacks."""
     lacking = [
         f'{name} (Ceph {since})'
         for name, since in pool_options.SINCE.items()
@@ -414,14 +414,14 @@ def _is_rule_first(
     after: ceph_state.Pool,
     rules: _Rules,
 ) -> bool:
-    """Whether fewer copies under the old rule are in too few domains.
+    """Return whether the rule must change before the size is lowered.
 
     A rule that places several copies in each failure domain fills one after
-    the other, so that two copies in place of four are in one of them. Under
-    the new rule, all that are needed are placed before the size changes, and
-    I/O goes on with these.
+    the other, so two copies of four would be in one of them. Under the new
+    rule, the copies that stay are placed before the size changes, and I/O
+    continues with them.
 
-    :param rules: those of the cluster, and those that are made before.
+    :param rules: rules of the cluster, and those that are created first.
     """
     old, new = (rules.get(one.crush_rule) for one in (before, after))
     return (
@@ -441,35 +441,34 @@ _DRAFT = '.tiers-new'
 
 
 def draft_name(name: str) -> str:
-    """Name of a new pool until it has its settings and the marker.
+    """Return the name of a new pool until it has its settings and marker.
 
-    So that of a pool that lacks the marker nothing has to be guessed: `apply`
-    left none behind under its name.
+    So a pool without the marker was not left by `apply`.
 
     >>> draft_name('tier-database')
     'tier-database.tiers-new'
 
-    :param name: that it gets.
+    :param name: final name of the pool.
     """
     return f'{name}{_DRAFT}'
 
 
 def is_draft(name: str) -> bool:
-    """Whether a pool has the name of one that `apply` was still making."""
+    """Return whether a pool has the name of one that `apply` is creating."""
     return name.endswith(_DRAFT)
 
 
 def draft_of(
     wanted: ceph_state.Pool, found: ceph_state.Pool | None
 ) -> ceph_state.Pool:
-    """Returns a new pool as it is before it gets its own name.
+    """Return a new pool in its state before it gets its final name.
 
-    :param wanted: the pool, under its own name.
-    :param found: the half-made pool that an interrupted apply left, maybe for
-        another tiers file; options that only that file set are set back to
-        those of a new pool. None: there is no such pool.
-    :returns: the pool under the name of `draft_name`, without the settings
-        that Ceph keeps in objects of the pool.
+    :param wanted: pool with its final name.
+    :param found: half-made pool of an interrupted apply, perhaps of another
+        tiers file; options that only that file set are reset to those of a new
+        pool. None if there is no such pool.
+    :returns: pool with the name `draft_name`, without the settings that Ceph
+        keeps in objects of the pool.
     """
     left = {
         name: pool_options.of_new_pool(name)
@@ -490,14 +489,14 @@ def why_not_finished(
     wanted: ceph_state.Pool,
     usage: usages.ClusterUsage | usages.Unknown,
 ) -> tuple[str, str] | None:
-    """Tells why a half-made pool of an interrupted apply cannot be finished.
+    """Return why a half-made pool of an interrupted apply cannot be used.
 
     The tiers file may have changed since, and Ceph cannot change some fields
     of a pool, even if the pool is empty.
 
-    :param found: the pool that has the name of `draft_name`.
-    :param wanted: the pool that it is to become.
-    :param usage: the usage of the cluster.
+    :param found: pool with the name `draft_name`.
+    :param wanted: pool that it should become.
+    :param usage: usage of the cluster.
     :returns: (reason, remedy); None if it can be finished.
     """
     name = found.name
@@ -545,7 +544,7 @@ def why_not_finished(
 
 
 def deletion(name: str) -> str:
-    """Returns the command that deletes a pool."""
+    """Return the command that deletes a pool."""
     word = shlex.quote(name)
     return f'ceph osd pool delete {word} {word} --yes-i-really-really-mean-it'
 
@@ -553,7 +552,7 @@ def deletion(name: str) -> str:
 def _refusal_of_draft(
     wanted: ceph_state.Pool, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
-    """Returns the refusal of a new pool whose half-made one is in its way."""
+    """Return the refusal of a new pool that its half-made one blocks."""
     found = ceph.pools.get(draft_name(wanted.name))
     why = found and why_not_finished(found, wanted, ceph.usage)
     if not why:
@@ -563,9 +562,9 @@ def _refusal_of_draft(
 
 
 def moves_data(before: ceph_state.Pool, field: str) -> bool:
-    """Whether a change of a field moves or rewrites the data of a pool.
+    """Return whether a change of a field moves or rewrites data of a pool.
 
-    :param before: the pool as it is.
+    :param before: existing pool.
     :param field: field of a `Difference`.
     """
     return (
@@ -576,9 +575,9 @@ def moves_data(before: ceph_state.Pool, field: str) -> bool:
 
 
 def is_settable(before: ceph_state.Pool, field: str) -> bool:
-    """Whether Ceph changes a field that moves data in a pool that exists.
+    """Return whether Ceph can change this field that moves data.
 
-    :param before: the pool as it is.
+    :param before: existing pool.
     :param field: field of a `Difference`.
     """
     if field in STEERS_AUTOSCALER:
@@ -593,15 +592,15 @@ def full_quotas(
     after: ceph_state.Pool,
     usage: usages.ClusterUsage | usages.Unknown,
 ) -> collections.abc.Iterator[str]:
-    """The quotas that would stop all writes to a pool, now or soon.
+    """Yield the quotas that would stop all writes to a pool, now or soon.
 
-    Ceph calls a pool full that has reached its quota (OSDMonitor.cc).
+    Ceph treats a pool that has reached its quota as full (OSDMonitor.cc).
 
-    :param before: the pool as it is; None: it is to be made.
-    :param after: as it should be.
-    :param usage: of the cluster. What is not known of a pool with data is
-        reported as well.
-    :returns: a statement for each.
+    :param before: existing pool; None if it will be created.
+    :param after: declared pool.
+    :param usage: usage of the cluster. If the usage of a pool is unknown, its
+        quotas are reported as well.
+    :returns: a statement for each quota.
     """
     old = before.options if before else {}
     for name in sorted(pool_options.QUOTAS & after.options.keys()):
@@ -630,12 +629,12 @@ def full_quotas(
 
 
 def full_quota(name: str, quota: int, stored: int) -> str | None:
-    """Why a quota stops all writes to its pool, now or soon.
+    """Return why a quota stops all writes to its pool, now or soon.
 
     :param name: one of `pool_options.QUOTAS`.
-    :param quota: bytes or objects, not 0.
-    :param stored: bytes or objects in the pool, likewise.
-    :returns: a statement; None when it leaves enough room.
+    :param quota: quota in bytes or objects, not 0.
+    :param stored: content of the pool, in bytes or objects like the quota.
+    :returns: a statement; None if the quota leaves enough room.
     """
     text, least_room = (
         (units.size_text, known_safe.LEAST_ROOM_BYTES)
@@ -665,9 +664,9 @@ def _refusal(
     *,
     has_min_size: bool,
 ) -> actions.Refusal | None:
-    """Why a pool that exists may not be changed.
+    """Return why an existing pool may not be changed.
 
-    :param has_min_size: whether the tiers file has one.
+    :param has_min_size: whether the tiers file has a min_size.
     """
     usage = ceph.usage
     refusals = []
@@ -754,9 +753,10 @@ def _refusals_of_data_pool(
     after: ceph_state.Pool,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """A tier that becomes erasure coded, is no longer, or has another pool.
+    """Yield refusals of a change of the pool that holds the data.
 
-    A data pool that exists and was unset is set again without any of this.
+    If a data pool exists and is only no longer set, it is set again without a
+    refusal.
     """
     old, new = before.rbd_default_data_pool, after.rbd_default_data_pool
     is_set_again = old is None and new in ceph.pools

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A pool as the monitors show it. Pure."""
+"""A pool as the monitors report it. Pure."""
 
 import collections.abc
 import types
@@ -21,10 +21,10 @@ def parse(
     rule_names: collections.abc.Mapping[int, str],
     rbd_options: collections.abc.Mapping[str, str],
 ) -> ceph_state.Pool:
-    """A pool of `osd pool ls detail`.
+    """Return a pool of `osd pool ls detail`.
 
     :param rule_names: {rule id: rule name}.
-    :param rbd_options: {librbd option: value} that the pool sets.
+    :param rbd_options: {librbd option: value} set for the pool.
     """
     return ceph_state.Pool(
         name=dumped['pool_name'],

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of a Ceph pool beside its shape: options, flags and quotas.
+"""Options, flags and quotas of a Ceph pool.
 
-They are text on both sides, in one form for each meaning, so that a
-difference is a plain comparison. Names are those of `ceph osd pool set` and
-`set-quota` (src/mon/MonCommands.h, src/osd/osd_types.cc, v16.2.15; pg_num_max
-and bulk came with 17 and were brought to 16.2.x by distributions). Pure. Must
-not know which pool has what.
+They are text on both sides, in one form for each meaning, so a difference is a
+plain comparison. Names are those of `ceph osd pool set` and `set-quota`
+(src/mon/MonCommands.h, src/osd/osd_types.cc, v16.2.15; pg_num_max and bulk
+came with 17, and distributions added them to 16.2.x). Pure. Must not know the
+options of a pool.
 """
 
 import collections.abc
@@ -144,7 +144,7 @@ _CSUM_TYPES = types.MappingProxyType(
 
 
 def normal(name: str, value: catalogs.Value) -> str:
-    """A value as it is compared.
+    """Return a value in the form in which it is compared.
 
     >>> normal('target_size_ratio', 0.10), normal('bulk', True)
     ('0.1', 'true')
@@ -152,9 +152,9 @@ def normal(name: str, value: catalogs.Value) -> str:
     'unset'
 
     :param name: one of `KNOWN`.
-    :param value: as it was declared.
-    :raises ValueError: it cannot be a value of that setting; the text says
-        what can.
+    :param value: declared value.
+    :raises ValueError: the setting cannot have the value; the text has the
+        expected one.
     """
     if name in BOOLEANS:
         if not isinstance(value, bool):
@@ -185,7 +185,7 @@ def normal(name: str, value: catalogs.Value) -> str:
 
 
 def _priority(value: catalogs.Value) -> str:
-    """Of the recovery of a pool, beside that of other pools."""
+    """Return the priority of the recovery of a pool, relative to others."""
     if (
         isinstance(value, bool | str)
         or value not in limits.RECOVERY_PRIORITY
@@ -206,7 +206,7 @@ def _number(value: float) -> str:
 
 
 def of_new_pool(name: str) -> str:
-    """The value that a new pool has, in the form of `normal`.
+    """Return the value of a new pool, in the form of `normal`.
 
     >>> of_new_pool('noscrub'), of_new_pool('csum_type')
     ('false', 'unset')
@@ -223,12 +223,12 @@ def command_of(
     name: str,
     value: str,
 ) -> tuple[str, dict[str, str]]:
-    """The monitor command that sets one.
+    """Return the monitor command that sets an option.
 
     :param pool: name of the pool.
     :param name: one of `KNOWN`.
     :param value: value in the form of `normal`.
-    :returns: its prefix and its arguments (src/mon/MonCommands.h).
+    :returns: prefix and arguments of the command (src/mon/MonCommands.h).
     """
     if name in QUOTAS:
         return 'osd pool set-quota', {
@@ -242,10 +242,10 @@ def command_of(
 
 
 def observed(dumped: dict) -> dict[str, str]:
-    """All known settings of a pool.
+    """Return all known settings of a pool.
 
     :param dumped: pool of `osd pool ls detail`.
-    :returns: {name: value}; those that were never set as well.
+    :returns: {name: value}, including settings that were never set.
     """
     flags = set(dumped['flags_names'].split(','))
     found = {name: str(name in flags).lower() for name in FLAGS}

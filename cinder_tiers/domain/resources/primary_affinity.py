@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Primary affinity: how willing the OSDs of a device class are to lead.
+"""Primary affinity of the OSDs of a device class.
 
-The primary of a placement group serves its reads and leads its writes. The
-affinity belongs to each OSD and so to all tiers on it; tiers declare it for
-their device class. Pure. Must not know how OSDs are asked.
+The primary of a placement group serves its reads and coordinates its writes.
+The affinity belongs to each OSD and so to all tiers on it; tiers declare it
+for their device class. Pure. Must not know how OSDs are asked.
 """
 
 import collections.abc
@@ -34,12 +34,12 @@ REMEDY = (
 
 
 def normal(value: float) -> str:
-    """A value as it is compared.
+    """Return a value in the form in which it is compared.
 
     >>> normal(0.7), normal(0.6999969482421875), normal(1)
     ('0.7', '0.7', '1')
 
-    :param value: 0 to 1, as it was declared or as Ceph shows it.
+    :param value: declared or reported value, from 0 to 1.
     """
     return format(round(value, DECIMALS), 'g')
 
@@ -47,7 +47,7 @@ def normal(value: float) -> str:
 def observed(
     osds: collections.abc.Iterable[ceph_state.Osd], device_class: str
 ) -> ceph_state.PrimaryAffinity | None:
-    """Affinity of the OSDs of a device class; None when there is no OSD."""
+    """Return the affinity of the OSDs of a device class; None without OSDs."""
     by_osd = {
         osd.osd_id: normal(osd.primary_affinity)
         for osd in osds
@@ -63,7 +63,7 @@ def observed(
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Values that Ceph cannot keep, and tiers that do not agree."""
+    """Yield values that Ceph cannot keep, and contradicting ones."""
     seen: dict[tuple[str, str], tuple[str, float]] = {}
     for tier in catalog.ceph_tiers:
         rbd = tier.rbd
@@ -105,16 +105,16 @@ def check(
 
 
 def conflict(ceph: ceph_state.CephState, device_class: str, value: str) -> str:
-    """Why a primary affinity and the read balancer work against each other.
+    """Return why primary affinity and the read balancer conflict.
 
     The primaries that the read balancer chooses come first in their placement
-    groups, and primary affinity is applied after that and may pass them over
+    groups; primary affinity is applied afterwards and may skip them
     (OSDMap::_apply_upmap and _apply_primary_affinity, in the order of
     _pg_to_up_acting_osds).
 
-    :param value: the affinity as `normal` has it.
-    :returns: a clause; '' when they do not, as with an affinity of 1, by
-        which no OSD is passed over.
+    :param value: affinity, in the form of `normal`.
+    :returns: a clause; '' without a conflict, as with an affinity of 1, which
+        skips no OSD.
     """
     balancer = ceph.read_balancer
     if balancer is None or value == normal(1):
@@ -146,7 +146,7 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
-    """An action for each device class with an OSD that differs."""
+    """Yield an action for each device class with an OSD that differs."""
     wanted: dict[str, tuple[str, list[str]]] = {}
     for tier in catalog.tiers_of(cluster.name):
         rbd = tier.rbd

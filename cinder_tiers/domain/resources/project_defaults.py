@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The projects of which a tier's volume type is the default type.
+"""Projects whose default type is the volume type of a tier.
 
-Cinder gives it to volumes of the project whose request names no type, nor
-their image (`cinder default-type-set`, since API version 3.62). A project has
-one default type at most. Cinder stores no ownership marker with it, so a
-default type is managed if the volume type is; as soon as one tier has
-`default_for`, the file decides for all tiers. Pure.
+Cinder uses a default type if neither the request nor the image names a type
+(`cinder default-type-set`, since API version 3.62). A project has one default
+type at most. Cinder stores no ownership marker with it, so a default type is
+managed if the volume type is; as soon as one tier has `default_for`, the file
+decides for all tiers. Pure.
 """
 
 import collections.abc
@@ -27,12 +27,12 @@ _Ids = collections.abc.Mapping[str, frozenset[str]]
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """Yields actions that make the default types those of the catalog.
+    """Yield actions that set the default types of the catalog.
 
     :returns: actions in the order of the file, then those that unset managed
         volume types which the catalog does not have: Cinder refuses to delete
-        a volume type that is a default type. Of a retired type, projects go
-        only to the tier that claims them.
+        a volume type that is a default type. Projects of a retired type get
+        only the tier that claims them.
     """
     cinder = actual.cinder
     wanted = _wanted(catalog, actual.projects)
@@ -86,10 +86,10 @@ def _given_back(
     cinder: cinder_state.CinderState,
     found: cinder_state.ProjectDefaults,
 ) -> dict[str, str]:
-    """Returns {id of a project: the type that it gets back}.
+    """Return {id of a project: the type that it gets back}.
 
-    An interrupted apply hands projects over to the new type of a tier before
-    that has its name. If the file is reverted then, the old type stays.
+    An interrupted apply gives projects the new type of a tier before that has
+    its final name. If the file is then reverted, the old type stays.
     """
     owner = type_succession.owner_of(found.name)
     may_have = owner in catalog.follow_image_types or any(
@@ -105,7 +105,7 @@ def _given_back(
 def _wanted(
     catalog: catalogs.Catalog, projects: _Ids
 ) -> dict[str, frozenset[str]]:
-    """Returns {name of a volume type: ids of projects that are to have it}."""
+    """Return {name of a volume type: ids of projects that should have it}."""
     return {
         tier.type_name: frozenset().union(
             *(projects[name] for name in tier.default_projects)
@@ -128,12 +128,12 @@ def _action(
     why: str,
     is_declared: bool,
 ) -> collections.abc.Iterator[actions.Action]:
-    """Yields the action that updates the projects of one default type, if any.
+    """Yield the action that changes the projects of one default type, if any.
 
-    :param name: the name of the volume type.
-    :param wanted: ids of the projects that are to have it as default type.
-    :param claims: {id of a project: name of the default type that it is to
-        have}, of all tiers.
+    :param name: name of the volume type.
+    :param wanted: ids of the projects that should have it as default type.
+    :param claims: {id of a project: name of its declared default type}, of all
+        tiers.
     :param is_declared: whether the tier has `default_for`, so that unsetting
         the default type of other projects needs no consent.
     """
@@ -233,10 +233,10 @@ def _refusals(
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Yields projects of two tiers, and those without access to their tier.
+    """Yield projects of two tiers, and those without access to their tier.
 
-    Only what the file shows: whether a name and an id are the same project
-    is checked after Keystone was asked, see `validation.projects`.
+    This uses only the file: `validation.projects` checks with the ids of
+    Keystone whether a name and an id are the same project.
     """
     seen: dict[str, catalogs.Tier] = {}
     for tier in catalog.tiers:
@@ -255,7 +255,10 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
 def _may_be_one_of(
     project: str, others: collections.abc.Iterable[str]
 ) -> bool:
-    """Whether a project named by id may be listed by name, or vice versa."""
+    """Return whether others may list the project by name instead of id.
+
+    Or by id instead of name.
+    """
     is_id = identifier.is_id(project)
     return any(identifier.is_id(one) is not is_id for one in others)
 
@@ -267,11 +270,11 @@ def claimed_twice(
     other: catalogs.Tier,
     as_other: str,
 ) -> errors.Problem:
-    """Returns the problem of a project under `default_for` of two tiers.
+    """Return the problem of a project under `default_for` of two tiers.
 
-    :param tier: the later tier in the file.
-    :param index: the index of the project in its `default_for`.
-    :param as_other: the project as `default_for` of the earlier tier has it.
+    :param tier: later tier in the file.
+    :param index: index of the project in its `default_for`.
+    :param as_other: project as written in `default_for` of the earlier tier.
     """
     first = catalog.source.where(
         (
@@ -295,9 +298,9 @@ def claimed_twice(
 def without_access(
     catalog: catalogs.Catalog, tier: catalogs.Tier, index: int
 ) -> errors.Problem:
-    """Returns the problem of a project without access to its default type.
+    """Return the problem of a project without access to its default type.
 
-    :param index: the index of the project in `default_for` of the tier.
+    :param index: index of the project in `default_for` of the tier.
     """
     access = catalog.source.where(('tiers', tier.name, 'access'))
     return errors.Problem(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of volumes that the hypervisor or the driver can take.
+"""Limits of volumes that the hypervisor or the driver accepts.
 
-Cinder stores any text for them, and a volume with a limit that is none can be
+Cinder stores any text as a limit, and a volume with an invalid limit can be
 created, but not attached. Pure. Must not know how a QoS spec is planned.
 """
 
@@ -43,7 +43,7 @@ _DIGITS = re.compile('[0-9]{1,1000}')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LimitFault:
-    """A limit that cannot be kept."""
+    """A limit that cannot be enforced."""
 
     key: str
     found: str
@@ -58,11 +58,11 @@ _Faults = collections.abc.Iterator[LimitFault]
 
 
 def faults_of_hypervisor(specs: _Specs) -> _Faults:
-    """Limits that libvirt, QEMU, or Cinder before them, would refuse.
+    """Yield limits that libvirt, QEMU or Cinder would refuse.
 
     The rules of QEMU are in throttle_is_valid (util/throttle.c).
 
-    :param specs: {key: value} of a QoS spec; other keys are passed over.
+    :param specs: {key: value} of a QoS spec; other keys are ignored.
     """
     numbers: dict[str, int] = {}
     yield from _not_numbers(specs, LIBVIRT, numbers)
@@ -85,11 +85,11 @@ def faults_of_hypervisor(specs: _Specs) -> _Faults:
 
 
 def faults_of_rbd(specs: _Specs) -> _Faults:
-    """Limits that librbd would not take from Cinder's RBD driver or ours.
+    """Yield limits that librbd would not accept from either RBD driver.
 
-    Librbd logs that, and goes on without a limit.
+    librbd logs them, and goes on without a limit.
 
-    :param specs: {key: value} of a QoS spec; other keys are passed over.
+    :param specs: {key: value} of a QoS spec; other keys are ignored.
     """
     numbers: dict[str, int] = {}
     yield from _not_numbers(specs, RBD_BY_SIZE, numbers)
@@ -109,16 +109,16 @@ def faults_of_rbd(specs: _Specs) -> _Faults:
 
 
 def faults_by_size(specs: _Specs) -> _Faults:
-    """Limits by size from which no limit of an image can be made.
+    """Yield limits by size from which no limit of an image can be computed.
 
-    librbd refuses a plain limit that it cannot read. It never sees these:
-    whoever makes limits of them must refuse them, or volumes have none.
+    librbd rejects an invalid plain limit, but never sees limits by size: the
+    code that computes limits from them must reject them, or volumes have none.
 
     >>> [one.found for one in faults_by_size({
     ...     'total_iops_sec_per_gb': '-3', 'read_iops_sec': '3K'})]
     ["total_iops_sec_per_gb '-3'"]
 
-    :param specs: {key: value} of a QoS spec; other keys are passed over.
+    :param specs: {key: value} of a QoS spec; other keys are ignored.
     """
     for limit in _LIMITS:
         by_size, most = f'{limit}_per_gb', f'{limit}_max'
@@ -167,10 +167,10 @@ def _not_numbers(
     keys: collections.abc.Container[str],
     numbers: dict[str, int],
 ) -> _Faults:
-    """Limits that are no number in range.
+    """Yield limits that are not a number in range.
 
-    :param keys: that must have one.
-    :param numbers: {key: number}; gets those that have one.
+    :param keys: keys that must have a number.
+    :param numbers: {key: number}, to which valid ones are added.
     """
     for key, value in specs.items():
         if key not in keys:
@@ -198,7 +198,7 @@ def _unit(key: str) -> str:
 def _is_limited(
     limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
 ) -> bool:
-    """Whether volumes get a limit; 0 is none."""
+    """Return whether volumes get a limit; 0 is no limit."""
     by_size = f'{limit}_per_gb'
     if by_size in specs:
         return bool(numbers.get(by_size) or numbers.get(f'{by_size}_min'))
@@ -208,7 +208,7 @@ def _is_limited(
 def _faults_of_size(
     limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
 ) -> _Faults:
-    """A limit that Cinder makes from the size of a volume."""
+    """Yield faults of a limit that Cinder computes from the volume size."""
     by_size, most = f'{limit}_per_gb', f'{limit}_max'
     least = f'{by_size}_min'
     if by_size not in specs:
@@ -245,7 +245,7 @@ def _faults_of_size(
 def _faults_of_burst(
     limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
 ) -> _Faults:
-    """Faults of a burst without its limit, or below it; 0: no burst."""
+    """Yield faults of a burst without its limit, or below it."""
     burst = f'{limit}_max'
     if not numbers.get(burst) or f'{limit}_per_gb' in specs:
         return
@@ -269,7 +269,7 @@ def _faults_of_burst(
 def _faults_of_totals(
     what: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
 ) -> _Faults:
-    """A limit of reads and writes together beside one of either."""
+    """Yield a limit of reads and writes together with one of either."""
     total, *parts = (
         next(
             (

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""QoS specs: the rules between limits, what is wanted, and the plan.
+"""QoS specs: the rules between limits, the wanted specs, and the plan.
 
-Pure. A QoS spec has no place for a mark: each key of it goes to the hypervisor
-or to the driver of the storage, and some drivers refuse a key that they do not
-know (cinder/volume/drivers/netapp/utils.py). So one is ours when it has the
-name for a tier and no volume type but the tier's has it.
+Pure. A QoS spec has no place for a marker: each key goes to the hypervisor or
+to the storage driver, and some drivers refuse unknown keys
+(cinder/volume/drivers/netapp/utils.py). So a QoS spec is managed if it has the
+name for a tier and no other volume type than the tier's uses it.
 """
 
 import collections.abc
@@ -52,10 +52,10 @@ _KEEPS = {
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """Actions that make the QoS specs those of the catalog.
+    """Yield actions that set the QoS specs of the catalog.
 
-    :returns: tiers in the order of the file, then QoS specs of ours that the
-        catalog does not have.
+    :returns: actions for tiers in the order of the file, then for managed QoS
+        specs that the catalog does not have.
     """
     cinder = actual.cinder
     for tier in catalog.ours:
@@ -84,10 +84,10 @@ def plan(
 
 
 def _retired(type_name: str, cinder: cinder_state.CinderState) -> str:
-    """The retired types of a tier, which may have its QoS spec.
+    """Return the retired types of a tier, which may have its QoS spec.
 
     :param type_name: name of the volume type of the tier.
-    :returns: '' for none.
+    :returns: names, separated by commas; '' for none.
     """
     return ', '.join(
         sorted(
@@ -228,7 +228,7 @@ def _undeclared(
 
 
 def qos_spec_of(tier: catalogs.Tier) -> cinder_state.QosSpec | None:
-    """The QoS spec of a tier; None when it declares no limits."""
+    """Return the QoS spec of a tier; None without limits."""
     if tier.qos is None:
         return None
     return cinder_state.QosSpec(
@@ -240,7 +240,7 @@ def qos_spec_of(tier: catalogs.Tier) -> cinder_state.QosSpec | None:
 
 
 def qos_spec_name(tier: str) -> str:
-    """Name of the QoS spec of a tier that gives it none of its own.
+    """Return the default name of the QoS spec of a tier.
 
     >>> qos_spec_name('database')
     'tier-database'
@@ -249,7 +249,7 @@ def qos_spec_name(tier: str) -> str:
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Limits that Cinder, the hypervisor or librbd would refuse."""
+    """Yield limits that Cinder, the hypervisor or librbd would refuse."""
     owners: dict[str, str] = {}
     for tier in catalog.tiers:
         qos = tier.qos
@@ -309,11 +309,11 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
 
 
 def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Limits with a name near to one that is known, which limit nothing.
+    """Yield limits with a name similar to a known one, which limit nothing.
 
-    Nova and Cinder's RBD driver pass over what they do not know. They are not
-    problems of the file: other hypervisors have other names, and a QoS spec
-    that exists is exported as it is.
+    Nova and Cinder's RBD driver ignore unknown limits. They are not problems
+    of the file: other hypervisors have other names, and an existing QoS spec
+    is exported unchanged.
     """
     for tier in catalog.tiers:
         qos = tier.qos or catalogs.Qos()
@@ -350,10 +350,10 @@ def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
 
 
 def by_size(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Limits by size of images, which not all drivers set.
+    """Yield limits by size of images, which not all drivers set.
 
-    Which driver serves a tier is in cinder.conf. A tier whose volumes Cinder
-    places only where they are set says so, and is not warned of.
+    cinder.conf determines the driver of a tier. There is no warning for a tier
+    with an extra spec that requires the capability.
     """
     for tier in catalog.tiers:
         of_gib = limits_by_size_of(tier)
@@ -375,7 +375,7 @@ def by_size(catalog: catalogs.Catalog) -> kinds.Problems:
 
 
 def limits_by_size_of(tier: catalogs.Tier) -> tuple[str, ...]:
-    """Keys of limits for each GiB that only the driver of a tier could set."""
+    """Return keys of limits by size that only the driver could set."""
     qos = tier.qos
     if tier.rbd is None or qos is None or qos.front_end:
         return ()
@@ -385,7 +385,7 @@ def limits_by_size_of(tier: catalogs.Tier) -> tuple[str, ...]:
 
 
 def of_servers(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Limits that no volume changes while a server has it."""
+    """Yield limits that do not change while a volume is attached."""
     for tier in catalog.tiers:
         if tier.qos is not None and tier.qos.front_end:
             yield errors.Problem(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options of librbd that limit I/O of images, and hints of what they hold.
+"""Options of librbd: limits of images, and hints on their content.
 
-Ceph stores any text for them in a pool, and a client that cannot use it logs
-that and goes on without a limit. So all rules are kept here, before anything
-is stored (src/common/options/rbd.yaml.in, TokenBucketThrottle::set_limit).
-Pure. Must not know which pool has what.
+Ceph stores any text for them in a pool; a client that cannot use it logs that
+and goes on without a limit. So all rules are checked before anything is stored
+(src/common/options/rbd.yaml.in, TokenBucketThrottle::set_limit). Pure. Must
+not know the options of a pool.
 """
 
 import collections.abc
@@ -63,7 +63,7 @@ _Fault = tuple[str, str, str, str]
 def faults(
     options: collections.abc.Mapping[str, catalogs.Value],
 ) -> collections.abc.Iterator[_Fault]:
-    """Problems of the options of QoS, and of the hint.
+    """Yield problems of QoS options and of the compression hint.
 
     :param options: {option: value} of one pool.
     """
@@ -117,7 +117,7 @@ def faults(
 
 
 def _meant(name: str) -> str:
-    """The option with the same words in another order, or a near one."""
+    """Return the option with the same words in another order, or similar."""
     words = sorted(name.split('_'))
     same = [known for known in NAMES if sorted(known.split('_')) == words]
     return spelling.did_you_mean(name, same or NAMES)
@@ -183,21 +183,21 @@ def _faults_between(
 def unheeded_hint(
     options: collections.abc.Mapping[str, catalogs.Value], mode: str
 ) -> str | None:
-    """The compression_mode that a hint needs, when the pool has another.
+    """Return the compression_mode that a hint needs, if it is another one.
 
     :param options: {option of librbd: value}.
     :param mode: `compression_mode` of the pool with the data.
-    :returns: None when the hint is heeded, or there is none.
+    :returns: mode; None if the pool follows the hint, or there is none.
     """
     needed = _HEEDED_BY.get(str(options.get(HINT)))
     return None if mode == needed else needed
 
 
 def unheeded_hints(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Hints of compression that have no effect with the mode of the pool.
+    """Yield compression hints without effect in the pool's mode.
 
-    They are not problems of the file: nothing is lost. Where the file declares
-    no mode, an audit knows it.
+    They are not problems of the file: nothing is lost. An audit checks pools
+    whose mode the file does not declare.
     """
     for tier in catalog.ceph_tiers:
         if 'compression_mode' not in tier.rbd.options:

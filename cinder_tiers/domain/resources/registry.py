@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of resource kinds: all that plan and apply take care of.
+"""Table of the resource kinds of plan and apply.
 
-Code that needs every kind loops over it: a new kind is a new file and a row
-here. What needs a client of Cinder or Ceph has a table of its own, by the
-same keys: `observe/registry.py` and `execute/registry.py`. Pure.
+Code for all kinds loops over it: a new kind is a new file and a row here. Code
+with a client of Cinder or Ceph has a table of its own, by the same keys:
+`observe/registry.py` and `execute/registry.py`. Pure.
 """
 
 import collections.abc
@@ -57,11 +57,12 @@ BY_KIND: collections.abc.Mapping[actions.Kind, kinds.ResourceKind] = (
 def tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    """Names of the tiers that an action is for, in the order of the file.
+    """Return the tiers that an action is for, in the order of the file.
 
-    Ceph's objects do not say so: an option of OSDs or a grant may be for
-    several tiers.
+    Objects of Ceph do not name their tiers: an option of OSDs or a grant may
+    be for several.
 
-    :returns: empty when it is for none, or for a whole cluster.
+    :returns: names; empty if the action is for no tier, or for a whole
+        cluster.
     """
     return BY_KIND[action.key.kind].tiers_affected(catalog, action)

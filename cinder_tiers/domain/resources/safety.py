@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options that are not known to be safe: which they are, and the refusal.
+"""Refusal of options that are not known to be safe.
 
-What is safe is data (`known_safe`). Only what changes is refused: a value that
-is in effect already is for the audit. Pure.
+Safe values are data (`known_safe`). Only changes are refused; the audit
+reports values already in effect. Pure.
 """
 
 import collections.abc
@@ -26,15 +26,15 @@ _Known = collections.abc.Mapping[str, known_safe.Safe]
 
 
 def objection(known: _Known, name: str, value: str) -> str | None:
-    """Why a value of an option is not known to be safe, as a clause.
+    """Return why a value of an option is not known to be safe, as a clause.
 
     >>> objection(known_safe.OSD, 'osd_max_scrubs', '0')[:59]
     'osd_max_scrubs 0 is not known to be safe (from 1 to 8 is): '
     >>> objection(known_safe.OSD, 'osd_max_scrubs', '1')
 
     :param known: a table of `known_safe`.
-    :param value: as text, as Ceph or Cinder keeps it.
-    :returns: None when it is known to be safe.
+    :param value: text of the value in Ceph or Cinder.
+    :returns: a clause; None if the value is known to be safe.
     """
     safe = known.get(name)
     if safe is None:
@@ -48,7 +48,7 @@ def objection(known: _Known, name: str, value: str) -> str | None:
 
 
 def expected(safe: known_safe.Safe) -> str:
-    """The values that are known to be safe, such as `from 1 to 8`.
+    """Return the values known to be safe, such as `from 1 to 8`.
 
     >>> expected(known_safe.OSD['bluestore_cache_size'])
     '0 or from 64 MiB to 8 GiB'
@@ -91,9 +91,9 @@ def _holds(safe: known_safe.Safe, value: str) -> bool:
 def refusals(
     objections: collections.abc.Iterable[str | None],
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """One refusal for all options that are not known to be safe, or none.
+    """Yield one refusal for all options that are not known to be safe.
 
-    :param objections: see `objection`.
+    :param objections: results of `objection`.
     """
     found = [one for one in objections if one is not None]
     if found:
@@ -108,10 +108,10 @@ def refusals(
 def of_pool(
     before: ceph_state.Pool | None, after: ceph_state.Pool
 ) -> collections.abc.Iterator[Objection]:
-    """Options of a pool that change to what is not known to be safe.
+    """Yield options of a pool that change to a value not known to be safe.
 
-    :param before: as it is; None: it is to be made.
-    :param after: as it should be.
+    :param before: existing pool; None if it will be created.
+    :param after: declared pool.
     """
     old = before.options if before else {}
     for name, value in after.options.items():
@@ -134,12 +134,12 @@ def of_pool(
 def of_limits(
     specs: collections.abc.Mapping[str, str],
 ) -> collections.abc.Iterator[Objection]:
-    """Limits under which a volume is unusable.
+    """Yield limits with which a volume is unusable.
 
-    A limit by size is judged by what it gives a volume of 1 GiB. Values
-    that are not numbers are left to other checks.
+    A limit by size is judged by its value for a volume of 1 GiB. Values that
+    are not numbers are left to other checks.
 
-    :param specs: the specs of a QoS spec, {key: value}.
+    :param specs: {key: value} of a QoS spec.
     """
     for name, safe in known_safe.LIMITS.items():
         for key in (name, f'{name}_max'):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The namespace of Glance in which tenants find the tags of public tiers.
+"""The Glance namespace that lists the tags of public tiers to tenants.
 
-Pure. Nothing of a private tier is in it: no name, no tag, no number. A
+Pure. It contains nothing of a private tier: no name, no tag, no number. A
 namespace without the ownership marker is not managed.
 """
 
@@ -32,12 +32,12 @@ _KEY = actions.Key(
 def _published(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[catalogs.Tier]:
-    """Tiers of which everybody may know the tags."""
+    """Yield tiers whose tags are public."""
     return (tier for tier in catalog.ours if tier.is_public and tier.tags)
 
 
 def namespace_of(catalog: catalogs.Catalog) -> glance_state.TagNamespace:
-    """The namespace that a catalog asks for, whether or not it publishes."""
+    """Return the namespace for a catalog, whether or not it publishes tags."""
     return glance_state.TagNamespace(
         display_name=_DISPLAY_NAME,
         description=_DESCRIPTION,
@@ -52,7 +52,7 @@ def namespace_of(catalog: catalogs.Catalog) -> glance_state.TagNamespace:
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """The action that makes the namespace that of the catalog, if any.
+    """Yield the action that changes the namespace to the catalog's, if any.
 
     A catalog that does not mention it leaves it as it is.
     """
@@ -114,10 +114,9 @@ def _would_delete(
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Yields tags that a namespace cannot keep.
+    """Yield tags that a namespace cannot keep.
 
-    They are longer than those of a namespace may be, or the database of Glance
-    takes two for one.
+    They are too long, or the database of Glance treats two of them as equal.
     """
     if not catalog.publish_tags:
         return
@@ -158,7 +157,7 @@ def _taken_away(
 
 
 def _no_tier(*unused: object) -> tuple[str, ...]:
-    """It is for all tiers together."""
+    """Return no tier: the namespace is for all tiers together."""
     return ()
 
 

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Declarations of a catalog, in the terms of Cinder and Ceph.
+"""Declarations of a catalog as objects of Ceph.
 
-Every naming and sizing rule is here and nowhere else. Pure. Must not know
-what exists.
+This module defines all names and sizes. Pure. Must not know what exists.
 
-Names: an RBD tier with pool P has the CRUSH rule P, unless `crush`
-finds another one. An erasure coded one has
-a replicated pool P with the headers of the images, and for their data the
-pool, the CRUSH rule and the erasure code profile `P-data`, or what the tiers
-file names: librbd keeps headers and omap in a replicated pool (ceph
-doc/rados/operations/erasure-code.rst, "Erasure coding with overwrites"). A
-cache tier in pool C has the CRUSH rule C, and stands in front of the pool with
-the data.
+Names: an RBD tier with pool P has the CRUSH rule P, unless `crush` finds
+another one. An erasure coded tier has a replicated pool P with the headers of
+the images, and for their data the pool, the CRUSH rule and the erasure code
+profile `P-data`, or the names in the tiers file: librbd keeps headers and omap
+in a replicated pool (ceph doc/rados/operations/erasure-code.rst, "Erasure
+coding with overwrites"). A cache tier in pool C has the CRUSH rule C, and
+stands in front of the pool with the data.
 """
 
 import dataclasses
@@ -36,7 +34,7 @@ class TierPools:
 
 
 def pools_of(rbd: catalogs.RbdPool) -> TierPools:
-    """Profiles, CRUSH rules and pools of an RBD tier, its cache included."""
+    """Return profiles, CRUSH rules and pools of an RBD tier and its cache."""
     own = _own_pools(rbd)
     if rbd.cache is None:
         return own
@@ -49,7 +47,7 @@ def pools_of(rbd: catalogs.RbdPool) -> TierPools:
 
 
 def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
-    """The same without the cache."""
+    """Return profiles, CRUSH rules and pools without those of the cache."""
     if isinstance(rbd.protection, catalogs.Replicated):
         return TierPools(
             erasure_code_profiles=(),
@@ -104,11 +102,11 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
 
 
 def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
-    """Names for the CRUSH rule and the profile of a pool, the best first.
+    """Return names for the CRUSH rule and profile of a pool, the best first.
 
-    The second is for when something else has the first one.
+    The second is used if another object has the first one.
 
-    :param rbd: the pool of the tier.
+    :param rbd: pool of the tier.
     :param pool: the pool, one of `rbd.pools`.
     """
     places: tuple[str, ...] = (rbd.device_class or ANY, rbd.failure_domain)
@@ -125,7 +123,7 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
 def _shared_domains(
     protection: catalogs.Replicated | catalogs.ErasureCoded,
 ) -> tuple[int | str | None, ...]:
-    """What a rule has of copies or chunks that share a failure domain.
+    """Return the parameters of a rule for shared failure domains.
 
     >>> shared = catalogs.Replicated(
     ...     size=4, replicas_per_failure_domain=2, sub_failure_domain='host'
@@ -147,11 +145,11 @@ def _shared_domains(
 def tiers_with_pool(
     catalog: catalogs.Catalog, cluster: str, names: frozenset[str]
 ) -> tuple[str, ...]:
-    """Names of the tiers that have a pool, CRUSH rule or profile.
+    """Return the tiers that have a pool, CRUSH rule or profile.
 
     :param cluster: name of the cluster.
-    :param names: names of the pools, rules or profiles; one is enough.
-    :returns: in the order of the file.
+    :param names: names of pools, rules or profiles, of which one must match.
+    :returns: names of tiers in the order of the file.
     """
     return tuple(
         tier.name
@@ -167,17 +165,17 @@ def tiers_with_pool(
 def tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    """Names of the tiers with the pool, CRUSH rule or profile of an action."""
+    """Return the tiers with the pool, CRUSH rule or profile of an action."""
     return tiers_with_pool(
         catalog, action.key.of_cluster, frozenset({action.key.name})
     )
 
 
 def head_protection(protection: catalogs.ErasureCoded) -> catalogs.Replicated:
-    """Copies of the image headers of an erasure coded tier.
+    """Return the copies of the image headers of an erasure coded tier.
 
-    They survive the loss of as many failure domains as the data, and there
-    are three at least, Ceph's own default.
+    They survive the loss of as many failure domains as the data; there are at
+    least three, Ceph's default.
 
     >>> head_protection(catalogs.ErasureCoded(k=4, m=3)).size
     4
@@ -188,11 +186,11 @@ def head_protection(protection: catalogs.ErasureCoded) -> catalogs.Replicated:
 def first_min_size(
     protection: catalogs.Replicated | catalogs.ErasureCoded,
 ) -> int:
-    """min_size of a new pool, where the tiers file has none.
+    """Return the min_size of a new pool, unless the tiers file has one.
 
-    Ceph's own (half of the copies, rounded up, and k + 1: OSDMonitor,
-    prepare_pool_size, v16.2.15), but for two copies and for m = 1. There Ceph
-    would go on with what one more failed disk takes away.
+    It is Ceph's own (half of the copies, rounded up, and k + 1: OSDMonitor,
+    prepare_pool_size, v16.2.15), except for two copies and for m = 1: there
+    Ceph would accept writes that one more failed disk loses.
 
     >>> [first_min_size(catalogs.Replicated(size=n)) for n in (1, 2, 3, 5)]
     [1, 2, 2, 3]
@@ -208,9 +206,9 @@ def first_min_size(
 
 
 def head_pg_num(pg_num: int | None) -> int | None:
-    """A quarter of the data pool's, for headers are few and small.
+    """Return a quarter of the data pool's number: headers are few and small.
 
-    :param pg_num: that of the data pool; None when Ceph chooses.
+    :param pg_num: number of the data pool; None if Ceph chooses it.
 
     >>> head_pg_num(128)
     32
@@ -288,7 +286,7 @@ def _options(rbd: catalogs.RbdPool) -> dict[str, str]:
 
 
 def rbd_option_text(value: catalogs.Value) -> str:
-    """A librbd option as `rbd config pool set` takes it.
+    """Return a librbd option in the form of `rbd config pool set`.
 
     >>> rbd_option_text(True), rbd_option_text(33554432)
     ('true', '33554432')

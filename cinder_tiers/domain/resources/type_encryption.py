@@ -2,10 +2,10 @@
 
 """The encryption of a tier's volume type.
 
-Cinder neither sets nor changes it once volumes have the type (cinder/api/
-contrib/volume_type_encryption.py), so it is refused for such a type. A tier
-without `encryption` leaves what is set as it is: nothing is ever taken away.
-Pure.
+Cinder neither sets nor changes it once volumes have the type
+(cinder/api/contrib/volume_type_encryption.py), so the change of such a type is
+refused. A tier without `encryption` leaves an existing one as it is: none is
+ever removed. Pure.
 """
 
 import collections.abc
@@ -21,7 +21,7 @@ from cinder_tiers.domain.state import difference
 def type_encryption_of(
     tier: catalogs.Tier,
 ) -> cinder_state.TypeEncryption | None:
-    """The encryption of a tier's type; None when it declares none."""
+    """Return the encryption of a tier's type; None if none is declared."""
     if tier.encryption is None:
         return None
     return cinder_state.TypeEncryption(
@@ -36,9 +36,9 @@ def type_encryption_of(
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """Actions that make encryptions those of the catalog.
+    """Yield actions that set the encryptions of the catalog.
 
-    :returns: in the order of the file.
+    :returns: actions in the order of the file.
     """
     for before, after in _different(catalog, actual.cinder):
         volume_type = actual.cinder.volume_types.get(after.name)
@@ -63,7 +63,7 @@ def plan(
 def types_whose_usage_matters(
     catalog: catalogs.Catalog, cinder: cinder_state.CinderState
 ) -> frozenset[str]:
-    """Names of the types whose encryption changes, if nothing has them."""
+    """Return types whose encryption changes only if nothing uses them."""
     return frozenset(
         after.name
         for _, after in _different(catalog, cinder)
@@ -76,7 +76,7 @@ def _different(
 ) -> collections.abc.Iterator[
     tuple[cinder_state.TypeEncryption | None, cinder_state.TypeEncryption]
 ]:
-    """(encryption as it is, as it should be) of each that differs."""
+    """Yield (existing, declared) encryption of each type that differs."""
     for tier in catalog.ours:
         after = type_encryption_of(tier)
         before = cinder.encryptions.get(tier.type_name)

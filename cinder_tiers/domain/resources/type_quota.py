@@ -2,7 +2,7 @@
 
 """The default quota of a tier's volume type.
 
-It is that of each project without a quota of its own. Pure.
+It applies to each project without a quota of its own. Pure.
 """
 
 import collections.abc
@@ -42,7 +42,7 @@ _NAMED = 10
 
 
 def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
-    """The default quota of a tier's type; None when it declares none."""
+    """Return the default quota of a tier's type; None if none is declared."""
     if tier.quotas is None:
         return None
     return cinder_state.TypeQuota(
@@ -56,12 +56,12 @@ def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """Actions that make the default quotas those of the catalog.
+    """Yield actions that set the default quotas of the catalog.
 
-    What a new type gets is not known: Cinder keeps the quotas of a deleted
-    type for the next one of its name.
+    The quota of a new type is unknown: Cinder keeps the quotas of a deleted
+    type for the next type with its name.
 
-    :returns: in the order of the file.
+    :returns: actions in the order of the file.
     """
     volume_types = actual.cinder.volume_types
     # A type with volumes gets a successor, of which no project has any.
@@ -117,12 +117,12 @@ def plan(
 
 
 def may_have_quota(type_name: str) -> bool:
-    """Whether Cinder accepts quotas of a volume type of this name."""
+    """Return whether Cinder accepts quotas of a type with this name."""
     return _NAME_OF_QUOTA.fullmatch(type_name) is not None
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Quotas of types with names that Cinder's quotas cannot have."""
+    """Yield quotas of types with names that Cinder's quotas cannot have."""
     for tier in catalog.tiers:
         if tier.quotas and not may_have_quota(tier.type_name):
             yield errors.Problem(
@@ -146,11 +146,11 @@ def _taken_away(
 def closed(
     before: cinder_state.TypeQuota | None, after: cinder_state.TypeQuota
 ) -> collections.abc.Iterator[tuple[str, str]]:
-    """Quotas of 0, which close the tier to each project.
+    """Yield quotas of 0, which close the tier to each project.
 
-    :param before: as they are; None: not known, or to be set at all.
-    :param after: as they should be.
-    :returns: Cinder's name of each, and why it is one, as a clause.
+    :param before: existing quotas; None if unknown: every 0 then counts.
+    :param after: declared quotas.
+    :returns: Cinder's name of each quota, and a clause with the reason.
     """
     for field, resource in cinder_state.QUOTA_RESOURCES.items():
         quota = getattr(after, field)
@@ -177,15 +177,15 @@ def exceeded(
     after: cinder_state.TypeQuota,
     volume_type: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[tuple[str, dict[str, int]]]:
-    """Quotas that are lowered below what projects have.
+    """Yield quotas that are lowered below what projects use.
 
-    Which of these have a quota of their own is not known: Cinder has to be
-    asked for each.
+    It is not known which of these projects have a quota of their own: Cinder
+    has to be asked for each.
 
-    :param before: as they are; None: not known.
-    :param after: as they should be.
-    :param volume_type: the type, with its use; None: no project has any.
-    :returns: the field of each, and {id of a project: what it has}.
+    :param before: existing quotas; None if unknown.
+    :param after: declared quotas.
+    :param volume_type: type with its use; None if no project uses it.
+    :returns: field of each quota, and {id of a project: its use}.
     """
     if volume_type is None:
         return
@@ -221,7 +221,7 @@ def _statement(
 def types_whose_usage_matters(
     catalog: catalogs.Catalog, cinder: cinder_state.CinderState
 ) -> frozenset[str]:
-    """Names of the types of which projects get less than now."""
+    """Return types with a quota that is lowered, but not to 0."""
     return frozenset(
         after.name
         for tier in catalog.ours

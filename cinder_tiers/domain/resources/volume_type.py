@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Volume types: what is wanted, the plan and its refusals.
+"""Volume types: the wanted types, the plan and its refusals.
 
 Pure. A volume type without the ownership marker is not managed.
 """
@@ -33,11 +33,12 @@ _Clusters = collections.abc.Mapping[str, ceph_state.CephState]
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """Actions that make the volume types those of the catalog.
+    """Yield actions that set the volume types of the catalog.
 
-    :returns: tiers in the order of the file, but one that another overflows
-        to before that, each with its retired types; then types that follow
-        the image, then types with our mark that the catalog does not have.
+    :returns: actions for tiers in the order of the file, but a tier to which
+        another overflows before that, each with its retired types; then for
+        types that follow the image, then for managed types that the catalog
+        does not have.
     """
     volume_types, projects = actual.cinder.volume_types, actual.projects
     alike = {
@@ -92,9 +93,9 @@ def undeclared(
     catalog: catalogs.Catalog,
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> tuple[str, ...]:
-    """Names of managed types that the catalog neither has nor waits for.
+    """Return managed types that the catalog neither has nor waits for.
 
-    :param volume_types: {name: volume type} of all that exist.
+    :param volume_types: {name: volume type} of all existing types.
     """
     declared = set(catalog.volume_types)
     # What an interrupted apply left, and the next one continues.
@@ -123,7 +124,7 @@ def _has_standby(
     name: str,
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> bool:
-    """Whether a type waits for the name of one that does not exist."""
+    """Return whether a standby type waits for a name that does not exist."""
     standby = volume_types.get(type_succession.standby_name(name))
     tier = catalog.tier_of_type(name)
     return standby is not None and type_succession.is_ready(
@@ -135,7 +136,7 @@ def _under_another_name(
     tier: catalogs.Tier,
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> str | None:
-    """The name of the volume type that a tier has, if it is another one."""
+    """Return the name of a tier's volume type if it is another name."""
     return next(
         (
             name
@@ -153,13 +154,13 @@ def _narrowed(
     wanted: cinder_state.VolumeType,
     actual: actual_state.ActualState,
 ) -> collections.abc.Iterator[actions.Action]:
-    """Closes the retired types of a tier to whom the tier is closed.
+    """Yield actions that close retired types to projects without the tier.
 
-    Those of other types stay as they are: a type that follows the image is
-    public, and of a tier that is not declared, or not managed, nothing says
-    who may use it.
+    Retired types of other types stay as they are: a type that follows the
+    image is public, and for a tier that is not declared or not managed,
+    nothing defines who may use it.
 
-    :param wanted: the type of the tier, as it should be.
+    :param wanted: declared type of the tier.
     """
     for before in actual.cinder.volume_types.values():
         if (
@@ -184,7 +185,7 @@ def _narrowed(
 def types_whose_usage_matters(
     catalog: catalogs.Catalog, cinder: cinder_state.CinderState
 ) -> frozenset[str]:
-    """Names of types that change, are given up or go, if nothing has them."""
+    """Return types that change or are removed only if nothing uses them."""
     volume_types = cinder.volume_types
     kept = {
         *(tier.type_name for tier in catalog.ours),
@@ -204,9 +205,9 @@ def changing_extra_specs(
     catalog: catalogs.Catalog,
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> frozenset[str]:
-    """Names of types that exist with other extra specs than the catalog's.
+    """Return existing types whose extra specs differ from the catalog's.
 
-    :param volume_types: {name: volume type} of all that exist.
+    :param volume_types: {name: volume type} of all existing types.
     """
     wanted = {
         tier.type_name: _tier_type(
@@ -233,9 +234,9 @@ def extra_specs_of(
     tier: catalogs.Tier,
     before: cinder_state.VolumeType | None,
 ) -> collections.abc.Mapping[str, str]:
-    """The extra specs that the volume type of a tier is to have.
+    """Return the extra specs that the volume type of a tier should have.
 
-    :param before: the type as it is; None when it does not exist.
+    :param before: existing type; None if it does not exist.
     """
     return _tier_type(catalog, tier, before, frozenset()).extra_specs
 
@@ -243,7 +244,7 @@ def extra_specs_of(
 def _targets_first(
     catalog: catalogs.Catalog,
 ) -> tuple[catalogs.Tier, ...]:
-    """Tiers such that none overflows to one that is not there yet."""
+    """Return tiers, each after the tier to which it overflows."""
     ordered: dict[str, catalogs.Tier] = {}
     for tier in catalog.tiers:
         chain: dict[str, catalogs.Tier] = {}
@@ -258,7 +259,7 @@ def _targets_first(
 def _needs(
     catalog: catalogs.Catalog, tier: catalogs.Tier
 ) -> frozenset[actions.Key]:
-    """A type must not offer what its pools cannot serve yet."""
+    """Return the pools that must exist before a type offers them."""
     needs = set()
     for one in (tier, catalog.tier(tier.overflow)):
         if not isinstance(one, catalogs.CephTier):
@@ -311,7 +312,7 @@ def _tier_type(
 
 
 def promise_of(tier: catalogs.Tier) -> expectations.Expectations:
-    """Promise of a card: expectations of guests, not of a watch."""
+    """Return the promise of a card: expectations of guests, not of a watch."""
     return {
         pattern: limits
         for pattern, limits in tier.expect.items()
@@ -326,12 +327,12 @@ def card_of(
     *,
     ceph: _Clusters,
 ) -> cards.Card:
-    """The card that the volume type of a tier is to have.
+    """Return the card that the volume type of a tier should have.
 
-    The purpose and the promise are those of the catalog, and what was
-    measured is what the type says, unless what it depends on changed.
+    Purpose and promise are those of the catalog. Measured figures are those of
+    the type, unless something that they depend on changed.
 
-    :param before: the type as it is.
+    :param before: existing type.
     :param ceph: {name of a cluster: its state}, as far as known.
     """
     text = _description_of(before)
@@ -359,9 +360,9 @@ def continued_card(
 ) -> bool:
     """Return whether apply leaves text that follows the card.
 
-    The description of a catalog takes the place of what is there.
+    The description of a catalog replaces the existing one.
 
-    :param before: the type as it is; None when it does not exist.
+    :param before: existing type; None if it does not exist.
     """
     return (
         before is not None
@@ -384,11 +385,11 @@ def stale_card(
     before: cinder_state.VolumeType | None,
     ceph: _Clusters,
 ) -> tuple[str, ...]:
-    """Why the figures of a volume type are not those of today's tier.
+    """Return why the figures of a volume type are outdated.
 
-    :param before: the type as it is; None when it does not exist.
+    :param before: existing type; None if it does not exist.
     :param ceph: {name of a cluster: its state}, as far as known.
-    :returns: a clause for each change; none when it has no figures.
+    :returns: a clause for each change; empty without figures.
     """
     measured = before and descriptions.read(before.description).measured
     if not measured:
@@ -406,12 +407,12 @@ def with_measured(
     before: cinder_state.VolumeType,
     measured: cards.Measured,
 ) -> actions.Action | None:
-    """Action that writes measured figures into a volume type.
+    """Return the action that writes measured figures into a volume type.
 
-    :param before: the type as it is.
-    :returns: None when it says so already.
-    :raises ValueError: there is no room for a figure; the text says how much
-        there is.
+    :param before: existing type.
+    :returns: action; None if the type already has these figures.
+    :raises ValueError: the description has no room for a figure; the text has
+        the number of free characters.
     """
     card = cards.Card(
         purpose=_purpose(tier, before.description),
@@ -450,7 +451,7 @@ def _follow_image_type(
 
 
 def _description_of(before: cinder_state.VolumeType) -> str:
-    """The description that an operator wrote; '' if it is the mark of apply.
+    """Return an operator's description; '' for the mark of apply.
 
     The mark stays when somebody else opens the type.
     """
@@ -461,12 +462,13 @@ def _description_of(before: cinder_state.VolumeType) -> str:
 def _with_foreign(
     before: cinder_state.VolumeType, wanted: cinder_state.VolumeType
 ) -> dict[str, str]:
-    """The extra specs that are wanted, and those that stay beside them.
+    """Return the wanted extra specs, and unmanaged ones that stay.
 
-    The backend belongs to the catalog: a tier of extra specs names none, and
-    Cinder would hold a volume of a type that follows the image to it. Nor
-    does a key stay that some databases take for one of these: the others
-    keep both, and Cinder matches both against backends.
+    The backend belongs to the catalog: a tier that selects backends by extra
+    specs names none, and Cinder would hold a volume of a type that follows the
+    image to it. A key that some databases treat as equal to a wanted one does
+    not stay either: other databases keep both, and Cinder matches both against
+    backends.
     """
     managed = {
         cinder_state.as_databases_compare(key)
@@ -483,7 +485,7 @@ def _with_foreign(
 
 
 def _foreign_specs(volume_type: cinder_state.VolumeType) -> dict[str, str]:
-    """Extra specs that are not managed, such as multiattach."""
+    """Return extra specs that are not managed, such as multiattach."""
     return {
         key: value
         for key, value in volume_type.extra_specs.items()
@@ -508,10 +510,10 @@ def _action(
 ) -> collections.abc.Iterator[actions.Action]:
     """Yield the action that changes a volume type, if it must change.
 
-    :param alike: name of a type that some databases take for the same name.
-    :param renamed: name of another type that is the tier's already.
+    :param alike: name of a type that some databases treat as the same name.
+    :param renamed: name of another type that is already the tier's.
     :param default_of: ids of the projects whose default type it remains.
-    :param stale: why its figures are not those of today's tier.
+    :param stale: reasons why its figures are outdated.
     """
     notes: tuple[str, ...] = ()
     if before is not None:
@@ -694,7 +696,7 @@ def _default_closed(
 
 
 def retired_name_of(before: cinder_state.VolumeType) -> str:
-    """Name of a type once its successor has its name."""
+    """Return the name of a type once its successor has its name."""
     return type_succession.retired_name(before.name, before.type_id or 'ID')
 
 
@@ -703,7 +705,7 @@ def _not_taken_over(
     tier: catalogs.Tier,
     before: cinder_state.VolumeType,
 ) -> actions.Action:
-    """Action that gives up a tier that the catalog does not manage."""
+    """Return the action that gives up a type of an unmanaged tier."""
     where = catalog.source.where(('tiers', tier.name, 'take_over'))
     return actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=before.name),
@@ -776,11 +778,11 @@ def volume_type_of(
     overflow: catalogs.Tier | None = None,
     projects: frozenset[str] = frozenset(),
 ) -> cinder_state.VolumeType:
-    """The volume type of a tier; extra specs as in the design's table.
+    """Return the volume type of a tier.
 
-    :param overflow: the tier that `tier.overflow` names. Only its own backend
-        is taken: where it overflows to is not followed.
-    :param projects: ids of the projects that `tier.access` names.
+    :param overflow: tier that `tier.overflow` names, of which only the own
+        backend is used, not its overflow.
+    :param projects: ids of the projects in `tier.access`.
     """
     specs = {**tier.extra_specs, cinder_state.NAME: tier.name}
     if tier.backend is not None:
@@ -812,7 +814,7 @@ def volume_type_of(
 
 
 def follow_image_type(name: str) -> cinder_state.VolumeType:
-    """A volume type that leaves the choice to the image."""
+    """Return a volume type that leaves the choice of tier to the image."""
     return cinder_state.VolumeType(
         name=name,
         extra_specs={cinder_state.FOLLOW_IMAGE: cinder_state.TRUE},
@@ -823,7 +825,7 @@ def follow_image_type(name: str) -> cinder_state.VolumeType:
 def _taken_away(
     before: cinder_state.VolumeType, after: cinder_state.VolumeType
 ) -> collections.abc.Iterator[str]:
-    """Tags, extra specs and access that a change takes away."""
+    """Yield tags, extra specs and access that a change removes."""
     old, new = before.extra_specs, after.extra_specs
     for tag in sorted(
         set(tags.parse_tags(old.get(cinder_state.TAGS, '')))
@@ -841,7 +843,7 @@ def _taken_away(
 def _tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    """The tier of the type, or that of which it was the type."""
+    """Return the tier of the type, or of its successor."""
     name = action.key.name
     tier = catalog.tier_of_type(type_succession.successor_of(name) or name)
     return () if tier is None else (tier.name,)

@@ -58,7 +58,7 @@ class CrushRule:
 
     @property
     def needs_crush_map(self) -> bool:
-        """Whether no command of Ceph creates it, so the map must be set."""
+        """True if no command of Ceph creates it, so the map must be set."""
         return (
             self.primary_device_class is not None
             or self.replicas_per_failure_domain is not None
@@ -350,7 +350,7 @@ class Osd:
 
     @property
     def locations(self) -> tuple[collections.abc.Mapping[str, str], ...]:
-        """All places in the CRUSH tree."""
+        """Places in the CRUSH tree."""
         return self.location, *self.other_locations
 
     def is_below(self, bucket: str) -> bool:

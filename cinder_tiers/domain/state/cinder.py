@@ -116,7 +116,7 @@ class VolumeType:
 
     @property
     def has_volumes(self) -> bool:
-        """Whether it is known to have volumes."""
+        """True if it is known to have volumes."""
         return bool(self.volumes)
 
     @property
@@ -138,7 +138,7 @@ class VolumeType:
 
     @property
     def is_half_made(self) -> bool:
-        """Whether apply created it, and has not opened it yet."""
+        """True if apply created it, and has not opened it yet."""
         return self.is_ours and is_half_made(
             self.description,
             projects=None if self.is_public else self.projects,
@@ -146,7 +146,7 @@ class VolumeType:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is managed: it has the mark that allows changes."""
+        """True if it is managed: it has the mark that allows changes."""
         return has_mark(self.extra_specs)
 
 

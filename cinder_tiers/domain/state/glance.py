@@ -38,5 +38,5 @@ class TagNamespace:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is managed: it has the mark that allows changes."""
+        """True if it is managed: it has the mark that allows changes."""
         return MARK in self.description

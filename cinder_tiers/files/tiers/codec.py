@@ -2,10 +2,9 @@
 
 """The tiers file, version 1: one table for its schema, reading and writing.
 
-Each key is here once, with the attribute of the catalog that it is, in the
-order in which keys are written. Names, words and bounds are those of
-`domain.catalog.limits`. Must not know how YAML looks, nor the rules between
-tiers.
+Each key is here once, with its attribute in the catalog, in the order in which
+keys are written. Names, words and bounds are those of `domain.catalog.limits`.
+Must not know YAML, nor the rules between tiers.
 """
 
 import dataclasses
@@ -76,7 +75,7 @@ _SCHEDULER = shapes.word(limits.IO_SCHEDULERS)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Size(shapes.Scalar):
-    """Bytes; in the file a number, or with a unit such as 64K."""
+    """Bytes; in the file a number, or text with a unit such as 64K."""
 
     def read(self, value: typing.Any) -> typing.Any:
         return units.size_bytes(str(value))
@@ -105,7 +104,7 @@ _ALLOC_SIZE = _Size(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Bytes(shapes.Scalar):
-    """Bytes; in the file a number, or a text with a unit such as 4Gi."""
+    """Bytes; in the file a number, or text with a unit such as 4Gi."""
 
     def read(self, value: typing.Any) -> typing.Any:
         if isinstance(value, str) and value != pool_options.UNSET:
@@ -238,9 +237,9 @@ _CACHE_GROUPS = ('hit_set_', 'target_', 'cache_target_', 'cache_min_', 'min_')
 
 
 def _in_groups(names: frozenset[str]) -> list[str]:
-    """Settings of a cache by group; within one, as `cache_tier` has them.
+    """Return the settings of a cache by group, in the order of `cache_tier`.
 
-    What is in no group comes last.
+    Settings without a group come last.
     """
     counted = (*cache_tier.COUNTS, *cache_tier.RATIOS)
     in_order = (*sorted(names.difference(counted)), *counted)
@@ -493,7 +492,7 @@ _POOL_FIELDS = (
 def _make_cache(
     *, mode: str, stale_reads: bool, settings: dict, **pool: typing.Any
 ) -> catalogs.Cache:
-    """A cache in a cluster that is named only above it."""
+    """Return a cache; its cluster is set when the tier is read."""
     return catalogs.Cache(
         rbd=catalogs.RbdPool(cluster='', **pool),
         mode=mode,
@@ -730,7 +729,7 @@ _RBD = shapes.Record(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _QosLimit(shapes.Scalar):
-    """Text for Cinder; a number in the file where it means the same text."""
+    """Text for Cinder; in the file a number if it means the same text."""
 
     def read(self, value: typing.Any) -> typing.Any:
         # Cinder keeps text, so 500 and "500" are the same.
@@ -802,7 +801,7 @@ _ENCRYPTION = shapes.Record(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Price(shapes.Scalar):
-    """A decimal number; in the file a number, or a text of more digits."""
+    """A decimal number; in the file a number, or text with more digits."""
 
     def read(self, value: typing.Any) -> typing.Any:
         # The shortest text of a float is what was typed; + 0 of -0 is 0.
@@ -1041,10 +1040,10 @@ _TIER = shapes.Record(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Include(shapes.ListOf):
-    """Files, which `includes` has read before: a catalog knows none."""
+    """Included files, which `includes` has read before the catalog is made."""
 
     def is_of(self, value: object) -> bool:
-        """Never: nothing is written."""
+        """Return False: nothing is written."""
         return False
 
 
@@ -1131,7 +1130,7 @@ CATALOG = shapes.Record(
 
 
 def schema() -> dict[str, object]:
-    """The JSON schema (draft 2020-12) of a tiers file."""
+    """Return the JSON schema (draft 2020-12) of a tiers file."""
     definitions: shapes.Definitions = {}
     described = CATALOG.schema(definitions)
     return {
@@ -1147,15 +1146,15 @@ def read(
 ) -> catalogs.Catalog:
     """Return the catalog of plain values.
 
-    :param value: sound by the schema, or without the parts that are not.
-    :param source: where they were written.
+    :param value: values that are valid by the schema, or lack invalid parts.
+    :param source: places of the values in the file.
     """
     return CATALOG.read(value, source=source)
 
 
 def write(catalog: catalogs.Catalog) -> dict[str, object]:
-    """The plain values that mean a catalog, without its defaults.
+    """Return the plain values of a catalog, without its defaults.
 
-    :param catalog: a sound one.
+    :param catalog: sound catalog.
     """
     return CATALOG.write(catalog)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Other values in a tiers file, as a patch that leaves the rest as it is.
+"""Changes of values in a tiers file, as a patch.
 
 Comments, order and layout stay: only the text of a value is replaced, or a
-line is added. What came out is read again, and must say what was wanted and
-nothing else; so what this cannot change is refused, and never spoilt.
+line is added. The result is read again, and must have the wanted values and no
+other change, so an unusual file is refused and never damaged.
 """
 
 import collections.abc
@@ -33,19 +33,19 @@ Changes = collections.abc.Mapping[catalogs.Path, catalogs.Value]
 
 
 class EditError(ValueError):
-    """A file cannot be changed in place; the message says why."""
+    """A file cannot be changed in place; the message has the reason."""
 
 
 def patch(path: str, whole: includes.Whole, changes: Changes) -> str:
-    """The difference that gives a tiers file other values.
+    """Return the diff that changes values of a tiers file.
 
-    A value is changed in the file that has it, which may be an included one.
+    A value is changed in the file that contains it, which may be included.
 
-    :param whole: what it says.
+    :param whole: content of the tiers file.
     :returns: a unified diff for "patch -p1" or "git apply" in the folder of
         the tiers file.
-    :raises EditError: some file cannot be changed in place, or cannot be
-        named in a patch.
+    :raises EditError: a file cannot be changed in place, or cannot be named in
+        a patch.
     """
     if not os.path.isfile(path):
         raise EditError(f'{path} is not a regular file')
@@ -68,7 +68,7 @@ def patch(path: str, whole: includes.Whole, changes: Changes) -> str:
 
 
 def _file_of(whole: includes.Whole, place: catalogs.Path) -> str:
-    """The file that has a value, or the closest mapping around it."""
+    """Return the file of a value, or of the closest mapping around it."""
     source = whole.source
     for length in range(len(place), 0, -1):
         if place[:length] in source.lines:
@@ -88,7 +88,7 @@ def _text_of(file: str) -> str:
 def difference(
     before: str, after: str, name: str
 ) -> collections.abc.Iterator[str]:
-    """The lines of a unified diff.
+    """Yield the lines of a unified diff.
 
     :param name: name of the file for the diff.
     """
@@ -103,9 +103,9 @@ def difference(
 
 
 def with_values(text: str, changes: Changes) -> str:
-    """A text of a tiers file, or of a part of one, with other values.
+    """Return the text of a tiers file, or part of one, with other values.
 
-    :raises EditError: it is not of a layout that can be changed in place.
+    :raises EditError: the layout does not allow a change in place.
     """
     changed = text
     wanted = copy.deepcopy(_value_of(text))
@@ -158,9 +158,9 @@ def _with_entry(
     keys: catalogs.Path,
     value: catalogs.Value,
 ) -> str:
-    """A mapping with one more entry, the last one.
+    """Return the text with one more entry at the end of a mapping.
 
-    :param keys: keys of the entry, and of mappings that are made within it.
+    :param keys: key of the entry, after the keys of mappings to create for it.
     """
     if holder.flow_style:
         entry: dict | catalogs.Value = value

@@ -35,9 +35,9 @@ _NO_FALLBACK = (
 
 
 def text_of(exported: export.Exported, known: inventories.Inventory) -> str:
-    """The text of a tiers file with all remarks.
+    """Return the text of a tiers file with all remarks.
 
-    :param known: what it was made from.
+    :param known: input of the export.
     """
     comments: dict[catalogs.Path, list[str]] = {(): list(_HEADER)}
     for remark in exported.remarks:

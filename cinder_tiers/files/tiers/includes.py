@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A tiers file with those that it includes, as one value.
+"""A tiers file and the files that it includes, as one value.
 
-What a file includes comes first, in its order, and then the file itself. A
-later file adds to the mappings of those before it; other values, lists too,
-take the place of what was there, and null removes it. Each part keeps its file
-and line.
+Included files come first, in their order, and then the file itself. A later
+file adds to the mappings of those before it; other values, also lists, replace
+earlier ones, and null removes them. Each part keeps its file and line.
 
 The names of included files may come from a merge request, while an
 administrator runs the command: a file outside of the root folder is never
-opened, also not through a symbolic link, for messages quote what they find.
+opened, even through a symbolic link, because messages quote file contents.
 Must not know what the values mean.
 """
 
@@ -35,7 +34,7 @@ _MAX_BYTES = yaml_document.MAX_SIZE_BYTES
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Whole:
-    """Content of a tiers file, with all that it includes."""
+    """Content of a tiers file and of all files that it includes."""
 
     #: As of `yaml_document.Document`, without the key `include`.
     value: typing.Any
@@ -48,13 +47,13 @@ class Whole:
 
 
 def read(path: str, *, root: str | None = None) -> Whole:
-    """Reads a tiers file and what it includes.
+    """Read a tiers file and the files that it includes.
 
-    :param path: of the tiers file. For a pipe, included files are looked for
-        in the working directory.
-    :param root: folder that all included files must be below; None: that of
+    :param path: path of the tiers file. For a pipe, included files are
+        searched in the working directory.
+    :param root: folder that must contain all included files; None for that of
         the tiers file.
-    :raises errors.ProblemsFound: a file cannot be read, or is no YAML.
+    :raises errors.ProblemsFound: a file cannot be read, or is not YAML.
     """
     reading = _IncludeReading(path, root)
     reading.read_named()
@@ -65,7 +64,7 @@ def read(path: str, *, root: str | None = None) -> Whole:
 
 @dataclasses.dataclass
 class _Node:
-    """A value, and where it or its key was written."""
+    """A value, and the place where it or its key was written."""
 
     #: dict of text to nodes, list of nodes, or a single value.
     value: typing.Any
@@ -74,7 +73,7 @@ class _Node:
 
 
 class _IncludeReading:
-    """Reads files, and keeps what is common to all of them."""
+    """Reads files, and keeps their common state."""
 
     def __init__(self, path: str, root: str | None) -> None:
         self.problems: list[errors.Problem] = []
@@ -101,7 +100,7 @@ class _IncludeReading:
         self._left_nodes = yaml_document.MAX_NODES
 
     def read_named(self) -> None:
-        """Reads the file that was named."""
+        """Read the named file."""
         document = self._document(self._path, self._path, included_at=None)
         if document is None:
             return
@@ -115,10 +114,10 @@ class _IncludeReading:
     def _document(
         self, path: str, name: str, *, included_at: str | None
     ) -> yaml_document.Document | None:
-        """Reads one file; None when that is not possible.
+        """Read one file; return None if that is not possible.
 
         :param name: name of the file in messages.
-        :param included_at: where; None for the file that was named.
+        :param included_at: place of the include; None for the named file.
         """
         try:
             text = self._read_text(path, name, included_at)
@@ -136,9 +135,9 @@ class _IncludeReading:
         return document
 
     def _read_text(self, path: str, name: str, included_at: str | None) -> str:
-        """The text of a file.
+        """Return the text of a file.
 
-        :raises errors.ProblemsFound: when it cannot be read.
+        :raises errors.ProblemsFound: the file cannot be read.
         """
         found = b''
         try:
@@ -181,10 +180,10 @@ class _IncludeReading:
     def _add(
         self, document: yaml_document.Document, real: str, *, folder: str
     ) -> None:
-        """Adds a file, after those that it includes.
+        """Add a file, after those that it includes.
 
-        :param real: its path without symbolic links.
-        :param folder: that the names of included files begin at.
+        :param real: path without symbolic links.
+        :param folder: folder to which names of included files are relative.
         """
         node = _tree(document)
         self._open[real] = node.file
@@ -196,7 +195,7 @@ class _IncludeReading:
         self._files.append(node)
 
     def _names(self, node: _Node) -> collections.abc.Iterator[_Node]:
-        """The names that an `include` has, each of which is text."""
+        """Yield the names of an `include` that are text."""
         items = node.value
         if not isinstance(items, list) or not items:
             self._wrong(node, 'include is not a list of files')
@@ -222,7 +221,7 @@ class _IncludeReading:
         )
 
     def _include(self, item: _Node, folder: str) -> None:
-        """Adds a file that another one names."""
+        """Add a file that another one names."""
         where = f'{item.file}:{item.line}'
         if self._left_files <= 0:
             if self._left_files == 0:
@@ -288,7 +287,7 @@ class _IncludeReading:
             )
 
     def whole(self) -> Whole:
-        """All files as one value."""
+        """Return all files as one value."""
         if self._alone is not None:
             return Whole(
                 value=self._alone.value,
@@ -316,7 +315,7 @@ class _IncludeReading:
         )
 
     def _check_version(self, below: _Node, above: _Node) -> None:
-        """A format of files is nothing that a file overrides."""
+        """Report different versions, which a file must not override."""
         old, new = (one.value.get(_VERSION) for one in (below, above))
         if old is not None and new is not None and old.value != new.value:
             self._problem(
@@ -327,7 +326,7 @@ class _IncludeReading:
             )
 
     def _merge(self, below: _Node, above: _Node, path: catalogs.Path) -> None:
-        """Changes a mapping as one that counts more says."""
+        """Change a mapping by one with precedence."""
         below.file, below.line = above.file, above.line
         for key, node in above.value.items():
             old = below.value.get(key)
@@ -408,7 +407,7 @@ def _tree(document: yaml_document.Document) -> _Node:
 
 
 def _is_path(value: object) -> bool:
-    """Whether a value names a file that this system can have."""
+    """Return whether a value can be the name of a file on this system."""
     if not (
         isinstance(value, str)
         and value.isprintable()

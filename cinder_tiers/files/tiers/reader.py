@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tiers file -> catalog, or all that is wrong with it at once.
+"""Reads a tiers file as a catalog, or reports all its problems at once.
 
-Joins the views: the YAML text (`yaml_document`), the files that it includes
-(`includes`), its structure (`schema`) and the rules between its parts
-(`domain.validation`).
+It joins the YAML text (`yaml_document`), the included files (`includes`), the
+structure (`schema`) and the rules between parts (`domain.validation`).
 """
 
 import collections.abc
@@ -26,7 +25,7 @@ _MAX_BYTES = yaml_document.MAX_SIZE_BYTES
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TiersFile:
-    """A sound tiers file, with all that it includes."""
+    """A sound tiers file, with the files that it includes."""
 
     catalog: catalogs.Catalog
     #: Means the same without any other file. That of the file itself when it
@@ -39,20 +38,20 @@ class TiersFile:
 def read_file(
     path: str, *, include_root: str | None = None
 ) -> catalogs.Catalog:
-    """Reads a tiers file, and what it includes.
+    """Read a tiers file and its included files as a catalog.
 
-    :param include_root: folder that all included files must be below; None:
+    :param include_root: folder that must contain all included files; None for
         that of the tiers file.
-    :raises errors.ProblemsFound: when it cannot be read or is not sound.
+    :raises errors.ProblemsFound: the file cannot be read, or is not sound.
     """
     return read(path, include_root=include_root).catalog
 
 
 def read(path: str, *, include_root: str | None = None) -> TiersFile:
-    """Reads a tiers file, and what it includes, for a text of all of it.
+    """Read a tiers file and its included files, with their merged text.
 
     :param include_root: see `read_file`.
-    :raises errors.ProblemsFound: when it cannot be read or is not sound.
+    :raises errors.ProblemsFound: the file cannot be read, or is not sound.
     """
     whole = includes.read(path, root=include_root)
     catalog = _catalog(
@@ -86,15 +85,15 @@ def with_changes(
     changes: collections.abc.Mapping[catalogs.Path, object],
     source: catalogs.CatalogSource,
 ) -> catalogs.Catalog:
-    """The catalog of a tiers file with other values in some places.
+    """Return the catalog of a tiers file with some values changed.
 
-    The same rules hold for them as for values of the file.
+    The rules for values of the file apply to them as well.
 
     :param whole: values of a sound file.
-    :param changes: {place: value}; every part of a place but the last is a
-        key of a mapping, which is made where it is missing.
-    :param source: where the values were written; it has no other places.
-    :raises errors.ProblemsFound: with all problems.
+    :param changes: {place: value}; every part of a place but the last is a key
+        of a mapping, which is created if it is missing.
+    :param source: places where the values were written, and no others.
+    :raises errors.ProblemsFound: values are invalid; it has all problems.
     """
     value = copy.deepcopy(whole.value)
     for place, one in changes.items():
@@ -122,7 +121,7 @@ def with_changes(
 def _origins(
     value: object, source: catalogs.CatalogSource, path: catalogs.Path = ()
 ) -> collections.abc.Iterator[tuple[catalogs.Path, list[str]]]:
-    """(place, comment) of what is from another file than what it is in."""
+    """Yield (place, comment) of values from other files than their mapping."""
     if not isinstance(value, dict):
         return
     around = source.files.get(path, source.file) if path else None
@@ -134,10 +133,11 @@ def _origins(
 
 
 def read_text(text: str, *, file: str) -> catalogs.Catalog:
-    """Reads the text of a tiers file, which must include no other.
+    """Read the text of a tiers file, which must not include others.
 
-    :param file: name for messages.
-    :raises errors.ProblemsFound: with all problems, in the order of the file.
+    :param file: name of the file in messages.
+    :raises errors.ProblemsFound: the file is not sound; it has all problems,
+        in the order of the file.
     """
     read = yaml_document.read(text, file=file)
     problems, value = list(read.problems), read.value
@@ -163,11 +163,11 @@ def _catalog(
     *,
     files: collections.abc.Sequence[str],
 ) -> catalogs.Catalog:
-    """The catalog that values mean.
+    """Return the catalog of plain values.
 
-    :param found: problems that there are already.
-    :param files: names, in the order in which problems are reported.
-    :raises errors.ProblemsFound: with all problems.
+    :param found: problems found before.
+    :param files: names of files, in the order in which problems are reported.
+    :raises errors.ProblemsFound: there are problems; it has all of them.
     """
     sound, structural = schema.check(value, source)
     catalog = codec.read(sound, source=source)

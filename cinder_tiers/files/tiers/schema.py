@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether plain values have the structure of a catalog.
+"""Check of the structure of plain values that should be a catalog.
 
-The structure is the schema of `codec`; this module turns what jsonschema
-finds into problems that a person can act on. Rules between tiers are the
-domain's. Editors use the same schema: `etc/cinder-tiers/tiers.schema.json`
-holds what
+The structure is the schema of `codec`; this module turns errors of jsonschema
+into problems that a person can act on. Rules between tiers are in
+`domain.validation`. Editors use the same schema:
+`etc/cinder-tiers/tiers.schema.json` has the output of
 
     python -m cinder_tiers.files.tiers.schema
-
-prints.
 """
 
 import collections.abc
@@ -46,16 +44,16 @@ _OVERRIDE = '_override'
 
 @functools.cache
 def schema() -> dict[str, typing.Any]:
-    """The JSON schema of the tiers file (draft 2020-12)."""
+    """Return the JSON schema of the tiers file (draft 2020-12)."""
     return codec.schema()
 
 
 def published() -> str:
-    """The text of `etc/cinder-tiers/tiers.schema.json`.
+    """Return the text of `etc/cinder-tiers/tiers.schema.json`.
 
-    Editors see one file, and only the whole must be valid: where a file
-    includes others, these may have the keys that it lacks, and null removes
-    what they have.
+    Editors see one file, and only the whole must be valid: if a file includes
+    others, these may have the keys that it lacks, and null removes their
+    values.
     """
     whole = schema()
     head = ('$schema', 'title', '$defs')
@@ -88,10 +86,11 @@ def _override(
 ) -> dict[str, typing.Any]:
     """Return the schema of a value that replaces or changes another one.
 
-    Nothing is required in it, and it may be null. A list takes the place of
-    another as a whole, so what holds for its items holds for these.
+    Nothing is required in it, and it may be null. A list replaces another as a
+    whole, so the rules for its items stay.
 
-    :param definitions: of the schema; gets those that the result refers to.
+    :param definitions: definitions of the schema, to which those that the
+        result refers to are added.
     """
     if '$ref' in subschema:
         reference = subschema['$ref'] + _OVERRIDE
@@ -135,15 +134,15 @@ def check(
     described: dict[str, typing.Any] | None = None,
     what: str = 'the tiers file',
 ) -> tuple[typing.Any, tuple[errors.Problem, ...]]:
-    """Compares a document with the schema.
+    """Compare a document with the schema.
 
-    :param described: a schema without references, of another kind of file;
-        None: that of the tiers file.
-    :param what: the kind of file, for messages.
-    :returns: the document without its broken parts, so that the other rules
-        can still be looked at, and the problems in the order of the file.
-    :raises errors.ProblemsFound: there are more problems than are listed. The
-        rest of the document was not looked at.
+    :param described: schema without references of another kind of file; None
+        for that of the tiers file.
+    :param what: kind of file, for messages.
+    :returns: the document without its invalid parts, for which other rules can
+        still be checked, and the problems in the order of the file.
+    :raises errors.ProblemsFound: there are more problems than are listed; the
+        rest of the document was not checked.
     """
     broken: list[tuple[jsonschema.ValidationError, list[errors.Problem]]] = []
     left = errors.MOST_PROBLEMS
@@ -168,10 +167,10 @@ def check(
 def _unique(
     validator: object, is_asked: bool, value: object, subschema: dict
 ) -> collections.abc.Iterator[jsonschema.ValidationError]:
-    """Whether no item of a list is there twice, in one look at each.
+    """Yield an error if a list has equal items; look at each item once.
 
-    That of jsonschema compares each with each when they have no order, which
-    takes half a minute for some thousand mappings in place of names.
+    jsonschema compares all pairs of items without an order, which takes half a
+    minute for some thousand mappings in place of names.
     """
     if (
         is_asked
@@ -195,7 +194,7 @@ _Validator = jsonschema.validators.extend(
 
 
 def _path(error: jsonschema.ValidationError) -> catalogs.Path:
-    """Place of the value in question; for a bad key, of the key."""
+    """Return the place of the wrong value or, for a wrong key, of the key."""
     path = tuple(error.absolute_path)
     if 'propertyNames' in error.absolute_schema_path:
         return (*path, error.instance)
@@ -290,7 +289,7 @@ def _description(subschema: dict) -> str:
 
 
 def _part(key: str | int) -> str:
-    """A key within a place; quoted when it would spoil a message."""
+    """Return a key of a place, quoted if it would spoil a message."""
     text = str(key)
     plain = text.isprintable() and len(text) <= _SHOWN_CHARS
     return text if plain else _clip(text)
@@ -313,10 +312,10 @@ def _clip(value: object) -> str:
 def _without(
     value: typing.Any, error: jsonschema.ValidationError
 ) -> typing.Any:
-    """The document without what an error complains of.
+    """Return the document without the part that an error is about.
 
-    Names of tiers and clusters stay, or other rules would speak of tiers and
-    clusters that are there.
+    Names of tiers and clusters stay, or other rules would report existing
+    tiers and clusters as missing.
     """
     path = tuple(error.absolute_path)
     if error.validator == 'additionalProperties':

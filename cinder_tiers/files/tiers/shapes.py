@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of value that a tiers file is made of.
+"""Kinds of values in a tiers file.
 
-A shape says three things at once, so that none can drift from the others: the
-JSON schema of its values, the value of the catalog that one of them means
-(`read`), and how that is written (`write`). What is read is sound by the
-schema, or lacks the parts that are not. Must not know which tiers there are,
-nor how YAML looks.
+A shape defines three things together, so none can drift from the others: the
+JSON schema of its values, the value of the catalog for a plain value (`read`),
+and the way back (`write`). Input of `read` is valid by the schema, or lacks
+invalid parts. Must not know which tiers there are, nor YAML.
 """
 
 import abc
@@ -23,7 +22,7 @@ _Attributes = dict[str, typing.Any]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Shape(abc.ABC):
-    """A kind of value; its own values are the same in file and catalog."""
+    """A kind of value, by default the same in file and catalog."""
 
     #: Completes "expected ..." of a message.
     expected: str
@@ -31,9 +30,10 @@ class Shape(abc.ABC):
     definition: str | None = None
 
     def schema(self, found: Definitions) -> dict[str, object]:
-        """The JSON schema (draft 2020-12) of the values.
+        """Return the JSON schema (draft 2020-12) of the values.
 
-        :param found: gets the definitions that the schema refers to.
+        :param found: definitions, to which those that the schema refers to are
+            added.
         """
         full = {'description': self.expected, **self.rules(found)}
         if self.definition is None:
@@ -43,18 +43,18 @@ class Shape(abc.ABC):
 
     @abc.abstractmethod
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The schema without its description."""
+        """Return the schema without its description."""
 
     def read(self, value: typing.Any) -> typing.Any:
-        """Meaning of a plain value; None when too much of it is missing."""
+        """Return the value of the catalog; None if a part is missing."""
         return value
 
     def write(self, value: typing.Any) -> typing.Any:
-        """The plain value that `read` reads so."""
+        """Return the plain value for `read`."""
         return value
 
     def is_of(self, value: object) -> bool:
-        """Whether `write` is the one for a value of the catalog."""
+        """Return whether this shape writes a value of the catalog."""
         return True
 
 
@@ -65,20 +65,20 @@ class Scalar(Shape):
     keywords: collections.abc.Mapping[str, object]
 
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The keywords."""
+        """Return the keywords."""
         return dict(self.keywords)
 
 
 def whole(pattern: str) -> str:
-    """The pattern of a schema that holds for the whole of a text."""
+    """Return the pattern of a schema that matches only a whole text."""
     # "$" alone is found before a last line break, too.
     return f'^{pattern}$(?!\\n)'
 
 
 def text_keywords(limit: limits.Text, *other_types: str) -> dict[str, object]:
-    """The keywords of a schema for texts.
+    """Return the keywords of a schema for texts.
 
-    :param other_types: what may be there in place of a text.
+    :param other_types: types that are allowed besides text.
     """
     keywords: dict[str, object] = {
         'type': ['string', *other_types] if other_types else 'string'
@@ -93,7 +93,7 @@ def text_keywords(limit: limits.Text, *other_types: str) -> dict[str, object]:
 
 
 def text(limit: limits.Text, *, definition: str | None = None) -> Scalar:
-    """A text within a limit."""
+    """Return the shape of a text within a limit."""
     return Scalar(
         expected=limit.expected,
         definition=definition,
@@ -102,7 +102,7 @@ def text(limit: limits.Text, *, definition: str | None = None) -> Scalar:
 
 
 def any_text(expected: str) -> Scalar:
-    """A text that other rules look at."""
+    """Return the shape of a text that other rules check."""
     return Scalar(expected=expected, keywords={'type': 'string'})
 
 
@@ -114,11 +114,11 @@ def number(
     expected: str | None = None,
     definition: str | None = None,
 ) -> Scalar:
-    """A number within a range.
+    """Return the shape of a number within a range.
 
-    :param kind: type of JSON: integer or number.
-    :param more: follows the range in what is expected.
-    :param expected: text in place of the range and `more`.
+    :param kind: JSON type: integer or number.
+    :param more: end of the expectation, after the range.
+    :param expected: expectation that replaces the range and `more`.
     """
     article = 'an' if kind == 'integer' else 'a'
     return Scalar(
@@ -136,14 +136,14 @@ def number(
 def flag(
     expected: str = 'true or false', *, definition: str | None = None
 ) -> Scalar:
-    """True or false."""
+    """Return the shape of a boolean."""
     return Scalar(
         expected=expected, definition=definition, keywords={'type': 'boolean'}
     )
 
 
 def word(words: collections.abc.Sequence[str]) -> Scalar:
-    """One of some words."""
+    """Return the shape of one of some words."""
     *first, last = words
     return Scalar(
         expected=f'{"one of " if len(first) > 1 else ""}{", ".join(first)} '
@@ -161,21 +161,21 @@ class Constant(Shape):
     means: object = None
 
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The value itself."""
+        """Return the value as schema."""
         return {'const': self.value}
 
     def read(self, value: typing.Any) -> typing.Any:
-        """What it means that the value is there."""
+        """Return the meaning of the value."""
         return self.means
 
     def write(self, value: typing.Any) -> typing.Any:
-        """The only value."""
+        """Return the only value."""
         return self.value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ListOf(Shape):
-    """A list of texts: a tuple in the catalog."""
+    """A list of texts, which is a tuple in the catalog."""
 
     items: Scalar
     unique: bool = True
@@ -186,7 +186,7 @@ class ListOf(Shape):
     alone_is_item: bool = False
 
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The rules of the list and of its items."""
+        """Return the rules of the list and of its items."""
         keywords: dict[str, object] = {'type': 'array'}
         if self.alone is not None:
             keywords = {
@@ -200,14 +200,14 @@ class ListOf(Shape):
         return {**keywords, 'items': self.items.schema(found)}
 
     def read(self, value: typing.Any) -> typing.Any:
-        """A tuple of texts, or the text in place of the list."""
+        """Return a tuple of texts, or the text that replaces the list."""
         if isinstance(value, str):
             return (value,) if self.alone_is_item else value
         # One that is not text stays, so that later ones keep their lines.
         return tuple(map(str, value))
 
     def write(self, value: typing.Any) -> typing.Any:
-        """A list, or the text in place of it."""
+        """Return a list, or the text that replaces it."""
         return value if isinstance(value, str) else list(value)
 
 
@@ -221,7 +221,7 @@ class MapOf(Shape):
     not_empty: bool = False
 
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The rules of the names and of the values."""
+        """Return the rules of the names and of the values."""
         return {
             'type': 'object',
             **({'minProperties': 1} if self.not_empty else {}),
@@ -230,11 +230,11 @@ class MapOf(Shape):
         }
 
     def read(self, value: typing.Any) -> typing.Any:
-        """{name: value}"""
+        """Return {name: value of the catalog}."""
         return {name: self.values.read(one) for name, one in value.items()}
 
     def write(self, value: typing.Any) -> typing.Any:
-        """{name: value}"""
+        """Return {name: plain value}."""
         return {name: self.values.write(one) for name, one in value.items()}
 
 
@@ -247,7 +247,7 @@ class Settings(Shape):
     meanings: collections.abc.Mapping[str, str]
 
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The rules of each setting."""
+        """Return the rules of each setting."""
         return {
             'type': 'object',
             'additionalProperties': False,
@@ -255,14 +255,14 @@ class Settings(Shape):
         }
 
     def properties(self, found: Definitions) -> dict[str, object]:
-        """{name: schema of the setting}"""
+        """Return {name: schema of the setting}."""
         return {
             name: {'title': self.meanings[name], **one.schema(found)}
             for name, one in self.known.items()
         }
 
     def read(self, value: typing.Any) -> typing.Any:
-        """{name: value} of the settings that are there."""
+        """Return {name: value of the catalog} of the known settings."""
         return {
             name: self.known[name].read(one)
             for name, one in value.items()
@@ -270,7 +270,7 @@ class Settings(Shape):
         }
 
     def write(self, value: typing.Any) -> typing.Any:
-        """{name: value}"""
+        """Return {name: plain value}."""
         return {
             name: self.known[name].write(one) for name, one in value.items()
         }
@@ -297,7 +297,7 @@ def field(
     *,
     attribute: str | None = None,
 ) -> Field:
-    """A field; its attribute has the name of its key unless one is given."""
+    """Return a field; by default, the attribute has the name of the key."""
     return Field(
         key=key, shape=shape, attribute=attribute or key, meaning=meaning
     )
@@ -323,7 +323,7 @@ def _defaults_of(kind: type) -> _Attributes:
 class Record(Shape):
     """A mapping of known keys: an object of the catalog.
 
-    What has its default is not written.
+    Values equal to their default are not written.
     """
 
     kind: type
@@ -348,7 +348,7 @@ class Record(Shape):
     take: collections.abc.Callable[[typing.Any], _Attributes] = _attributes_of
 
     def rules(self, found: Definitions) -> dict[str, object]:
-        """The rules of each key, and of which keys there are."""
+        """Return the rules of each key, and of the set of keys."""
         keywords: dict[str, object] = {
             'type': 'object',
             'additionalProperties': False,
@@ -371,16 +371,16 @@ class Record(Shape):
         return {**keywords, 'properties': properties}
 
     def defaults_of(self, attributes: _Attributes) -> _Attributes:
-        """The attributes that need no key, and what they are then.
+        """Return the attributes that need no key, with their defaults.
 
-        :param attributes: those that are known.
+        :param attributes: known attributes.
         """
         return {**_defaults_of(self.kind), **self.more_defaults(attributes)}
 
     def read(self, value: typing.Any, **given: typing.Any) -> typing.Any:
-        """The object; None when a part that it needs is missing.
+        """Return the object; None if a required part is missing.
 
-        :param given: attributes that the mapping does not hold.
+        :param given: attributes that the mapping does not have.
         """
         if self.not_empty and not value:
             return None
@@ -405,11 +405,11 @@ class Record(Shape):
         return make(**{**self.more_defaults(attributes), **attributes})
 
     def is_of(self, value: object) -> bool:
-        """Whether it is an object of `kind`."""
+        """Return whether the value is an object of `kind`."""
         return isinstance(value, self.kind)
 
     def write(self, value: typing.Any) -> typing.Any:
-        """{key: value} of what is not the default."""
+        """Return {key: value} of values that differ from their default."""
         attributes = self.take(value)
         defaults = self.defaults_of(attributes)
         written: dict[str, typing.Any] = {}
@@ -444,7 +444,7 @@ class Named(MapOf):
     in_tuple: bool = False
 
     def read(self, value: typing.Any) -> typing.Any:
-        """The records."""
+        """Return the records, as a mapping or a tuple."""
         found = {
             name: self.values.read(one, name=name)
             for name, one in value.items()
@@ -452,7 +452,7 @@ class Named(MapOf):
         return tuple(found.values()) if self.in_tuple else found
 
     def write(self, value: typing.Any) -> typing.Any:
-        """{name: record}"""
+        """Return {name: record as plain values}."""
         pairs = (
             ((one.name, one) for one in value)
             if self.in_tuple

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a tiers file: the way back from `reader`.
+"""Writes a tiers file, the reverse of `reader`.
 
-What is written is for `codec` to say; this module lays it out as YAML, with
-comments. Each text goes through PyYAML, so that it is read back as it was,
-whatever is in it. Must not know where the catalog came from.
+`codec` defines the values; this module lays them out as YAML, with comments.
+Each text goes through PyYAML, so it is read back unchanged, regardless of its
+content. Must not know where the catalog came from.
 """
 
 import collections.abc
@@ -32,13 +32,14 @@ def write(
     comments: Comments,
     project_names: collections.abc.Mapping[str, str],
 ) -> str:
-    """The text of a catalog.
+    """Return the text of a catalog.
 
-    :param catalog: a sound one.
-    :param comments: what is not printable in them is escaped, and long lines
-        are wrapped; those of the place () come first, and those of a place
-        that is not written are left out.
-    :param project_names: {id of a project: its name}, which stands behind it.
+    :param catalog: sound catalog.
+    :param comments: {place: comments}; characters that are not printable are
+        escaped, and long lines are wrapped. Those of the place () come first,
+        and those of a place that is not written are left out.
+    :param project_names: {id of a project: its name}, which is written after
+        the id.
     :returns: text that `reader` reads as the same catalog.
     """
     return lay_out(
@@ -52,12 +53,12 @@ def lay_out(
     comments: Comments,
     project_names: collections.abc.Mapping[str, str],
 ) -> str:
-    """The text of the plain values of a tiers file.
+    """Return the text of the plain values of a tiers file.
 
     :param values: values of a sound file.
     :param comments: see `write`.
     :param project_names: see `write`.
-    :returns: text that is read as the same values.
+    :returns: text that reads back as the same values.
     """
     writing = _Writing(comments, project_names)
     writing.comment((), '')
@@ -69,7 +70,7 @@ def lay_out(
 
 
 class _Writing:
-    """The lines of a file, one after the other."""
+    """Builds the lines of a file."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class _Writing:
         self._project_names = project_names
 
     def comment(self, path: catalogs.Path, indent: str) -> None:
-        """The comment of a place."""
+        """Add the comment of a place."""
         # Of several remarks each is to be seen.
         hanging = _STEP if path else ''
         for text in self._comments.get(path, ()):
@@ -105,7 +106,7 @@ class _Writing:
     def entry(
         self, key: str, value: _Value, path: catalogs.Path, indent: str
     ) -> None:
-        """A key with its value."""
+        """Add a key with its value."""
         if (
             path[0] == 'tiers'
             and len(path) == 2
@@ -144,7 +145,7 @@ class _Writing:
                 )
 
     def _is_noted(self, path: catalogs.Path, value: _Value) -> bool:
-        """Whether something is said of a part of it."""
+        """Return whether a part of the value has a comment."""
         if _has_projects(path) and isinstance(value, list):
             return not self._project_names.keys().isdisjoint(value)
         return path in self._noted
@@ -167,7 +168,7 @@ def _is_flat(value: _Value) -> bool:
 
 
 def flow(value: _Value) -> str:
-    """A value in one line, with all that is in it.
+    """Return a value in one line, with all its content.
 
     >>> flow({'size': 3, 'tags': ['a']})
     '{size: 3, tags: [a]}'
@@ -186,7 +187,7 @@ def flow(value: _Value) -> str:
 
 
 def scalar(value: catalogs.Value) -> str:
-    r"""One value as YAML, in one line.
+    r"""Return a scalar as YAML, in one line.
 
     >>> scalar('yes'), scalar('a\nb'), scalar(True)
     ("'yes'", '"a\\nb"', 'true')

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML text -> plain values, with the line of each.
+"""Reads YAML text as plain values, with the line of each.
 
-Accepts the plain part of YAML that a catalog needs. Anchors, aliases and
-tags are refused (aliases are how a small file becomes a huge value), as are
-big and deep files, so that hostile text costs little. Must not know what the
-values mean.
+Accepts the plain part of YAML that a catalog needs. Anchors, aliases and tags
+are refused (with aliases, a small file becomes a huge value), as are big and
+deep files, so hostile text costs little. Must not know what the values mean.
 """
 
 import collections.abc
@@ -54,11 +53,11 @@ class Document:
 
 
 def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
-    """Reads one YAML document.
+    """Read one YAML document.
 
-    :param file: name for messages.
-    :param max_nodes: how many mappings, lists, keys and values it may have.
-    :raises errors.ProblemsFound: when the text is not a single plain document.
+    :param file: name of the file in messages.
+    :param max_nodes: maximum number of mappings, lists, keys and values.
+    :raises errors.ProblemsFound: the text is not a single plain document.
     """
     size_bytes = len(text.encode('utf-8', 'surrogatepass'))
     if size_bytes > MAX_SIZE_BYTES:
@@ -102,9 +101,9 @@ def _refusals(
     file: str,
     max_nodes: int,
 ) -> collections.abc.Iterator[tuple[errors.Problem, bool]]:
-    """Looks at YAML events, one by one, before anything is built.
+    """Yield problems of YAML events, before anything is built.
 
-    :returns: each problem, and whether the text must not be read on.
+    :returns: each problem, and whether reading must stop.
     """
     depth = documents = nodes = 0
     for event in yaml.parse(text, Loader=LOADER):
@@ -179,7 +178,7 @@ def _unprintable(
     text: str,
     file: str,
 ) -> errors.Problem:
-    """A character that YAML does not have.
+    """Return the problem of a character that YAML does not allow.
 
     The position in the error counts bytes for one loader, and characters for
     the other.
@@ -229,10 +228,10 @@ def _syntax(
 
 
 def _is_odd(node: yaml.ScalarNode) -> bool:
-    """Whether a number means something else to YAML than to a reader.
+    """Return whether YAML reads a number in an unexpected way.
 
-    Octal ones (010), those of base 60 (1:30), and those with underscores; and
-    .nan, which is beyond no bound, so that no rule would refuse it.
+    These are octal numbers (010), those of base 60 (1:30), those with
+    underscores, and .nan, which no range check would reject.
     """
     if node.tag == _INT:
         return _DECIMAL.fullmatch(node.value) is None
@@ -252,7 +251,7 @@ class _YamlReading:
         self._loader = yaml.SafeLoader('')
 
     def value(self, node: yaml.Node, path: catalogs.Path) -> object:
-        """The value of a node; its line is kept unless a key had one."""
+        """Return the value of a node; keep its line unless a key had one."""
         self.lines.setdefault(path, node.start_mark.line + 1)
         self.nodes += 1
         if isinstance(node, yaml.MappingNode):
