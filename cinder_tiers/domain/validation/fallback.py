@@ -88,7 +88,7 @@ def check(
             where=catalog.source.where(('fallback',)),
             found=f'fallback: none, but tier {next(iter(fallbacks))!r} has '
             'fallback: true',
-            expected='one of them',
+            expected='either of them, not both',
             remedy='remove one of them',
         )
     if not fallbacks and catalog.ours and not catalog.without_fallback:
@@ -140,4 +140,4 @@ def default_type(catalog: catalogs.Catalog) -> str | None:
     )
     if not fallbacks:
         return None
-    return (*catalog.follow_image_types, fallbacks[0].name)[0]
+    return (*catalog.follow_image_types, fallbacks[0].type_name)[0]

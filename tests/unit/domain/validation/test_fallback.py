@@ -7,6 +7,7 @@ import dataclasses
 import ddt
 import testtools
 
+from cinder_tiers.domain.validation import fallback
 from tests.unit.domain import catalogs as given
 from tests.unit.domain.validation import test_catalog
 
@@ -41,6 +42,11 @@ class FallbackTestCase(testtools.TestCase):
                 given.tier(fallback=True), without_fallback=True
             ),
         )
+
+    def test_default_type_has_the_name_of_the_volume_type(self):
+        tier = given.tier(fallback=True, volume_type_name='fast')
+        catalog = dataclasses.replace(given.of(tier), follow_image_types=())
+        self.assertEqual('fast', fallback.default_type(catalog))
 
     def test_two_fall_backs_are_one_too_many(self):
         self.assertEqual(
