@@ -90,19 +90,19 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             '--residency',
             action='store_true',
             help=(
-                'with --volumes: also list each copy-on-write clone; blocks '
-                'that were never written are read from the images pool, not '
-                'from its tier, and their number is unknown'
+                'with --volumes: also list volumes that are copy-on-write '
+                'clones of images; blocks that were never written are read '
+                'from the images pool, not from the tier'
             ),
         )
         parser.add_argument(
             '--limits',
             action='store_true',
             help=(
-                'with --volumes: also compare the limits of the RBD image of '
-                'each volume of a tier, and of the servers that have it, with '
-                'those of its volume type; Cinder does not change them when a '
-                'QoS spec changes'
+                'with --volumes: also compare the limits that RBD images and '
+                'servers have for the volumes of tiers with those of their '
+                'volume types; Cinder does not update them when a QoS spec '
+                'changes'
             ),
         )
         parser.add_argument(

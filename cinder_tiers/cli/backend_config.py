@@ -54,7 +54,8 @@ Example: openstack tier backend-config > tiers.conf
             dest='target',
             choices=(_CINDER, *ceph_access.TARGETS, *owner_fragments.TARGETS),
             default=_CINDER,
-            help='what to print the configuration for (default: cinder.conf)',
+            help='file, cephx user or tool to print the configuration for '
+            '(default: cinder.conf)',
         )
         parser.add_argument(
             '--rbd-secret-uuid',

@@ -92,8 +92,9 @@ Example: openstack tier explain --image debian -f value -c tier
             action=parseractions.KeyValueAction,
             dest='metadata',
             help=(
-                'assume that the new volume is requested with this property, '
-                'which metadata_key may name (may be repeated)'
+                'assume that the new volume is requested with this property; '
+                'it can select a tier if its key is the metadata_key of '
+                '[cinder_tiers] (may be repeated)'
             ),
         )
         placement_policy.add_config_file(parser)

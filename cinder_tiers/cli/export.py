@@ -49,10 +49,10 @@ ceph=/etc/ceph/ceph.conf:admin
             dest='clusters',
             default=[],
             help=(
-                'a Ceph cluster that holds backends: its ceph.conf (empty: '
-                "Ceph's default search) and the cephx user to connect as "
-                '(default: admin); may be repeated (default: ceph=, if it '
-                'can be reached)'
+                'Ceph cluster of backends: its name in the tiers file, its '
+                'ceph.conf (empty: the one that Ceph finds by default), and '
+                'the cephx user to connect as (default: admin); may be '
+                'repeated (default: ceph=, if it can be reached)'
             ),
         )
         base.add_name(
@@ -66,8 +66,8 @@ ceph=/etc/ceph/ceph.conf:admin
             '--force',
             action='store_true',
             help=(
-                'replace the file of --out, unless something could not be '
-                'read that the new one would lack'
+                'replace an existing file of --out, unless the new one '
+                'would lack something that could not be read'
             ),
         )
         return parser

@@ -15,9 +15,9 @@ _COLUMNS = ('Image', 'Name', 'Project', 'Tag', 'Meant', 'Tier')
 class LintImages(base.StatusLister):
     """List images with a tag that is nearly that of a tier, such as databse.
 
-    Such an image counts as untagged. Lists those of your project, or with
-    --all of all projects. The tags of tiers are read from Cinder or, if it
-    does not show them to you, from the Glance namespace
+    Such an image counts as untagged. Lists the images of your project, or
+    with --all of all projects. The tags of tiers are read from Cinder or, if
+    it does not show them to you, from the Glance namespace
     CinderTiers::StorageTiers; then the column Tier is empty. Changes nothing.
     """
 
@@ -34,7 +34,7 @@ Example: openstack tier lint-images -f json
             '--all',
             action='store_true',
             dest='all_projects',
-            help='the images of all projects (administrators only)',
+            help='list the images of all projects (administrators only)',
         )
         return parser
 

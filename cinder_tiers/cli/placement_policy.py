@@ -25,9 +25,9 @@ def add_config_file(
         '--config-file',
         '<file>',
         (f'with {only_with}: ' if only_with else '')
-        + 'the cinder.conf of cinder-api or cinder-scheduler, for '
-        'the options of [cinder_tiers] on which placement depends '
-        '(default: assume their defaults; may be repeated)',
+        + 'read the placement options of [cinder_tiers] from this '
+        'cinder.conf of cinder-api or cinder-scheduler (default: assume '
+        'their defaults; may be repeated)',
     )
 
 

@@ -27,14 +27,13 @@ class PlanTiers(base.TextLister):
     """Show the changes that would make Cinder and Ceph match the tiers file.
 
     Changes nothing. Shows each change, by tier (+ create, ~ update, - delete),
-    with each value that it creates, changes or deletes, and below them how
-    much data it moves, how full the OSDs are afterwards, and why it is
-    refused. With --out, the plan is saved for
-    review: "tier apply <plan>" carries out that plan, or does nothing if the
-    cloud has changed since. A refused change is carried out only if --allow
-    names its object. -f markdown prints the plan as a comment for a merge
-    request. Also warns of tiers that no backend serves at present; such a
-    warning is not a change.
+    with each value that it creates, changes or deletes, how much data it
+    moves, how full the OSDs are afterwards, and why it is refused. With --out,
+    the plan is saved for review: "tier apply <plan>" carries out that plan, or
+    does nothing if the cloud has changed since. A refused change is carried
+    out only if --allow names its object. -f markdown prints the plan as a
+    comment for a merge request. Also warns of tiers that no backend serves at
+    present; such a warning is not a change.
     """
 
     _epilog = """Exit status: 0 nothing to do; 4 there are changes; 5 a change

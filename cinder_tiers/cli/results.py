@@ -112,8 +112,8 @@ def files_of(path: str) -> list[str]:
     ]
     if not found:
         raise base.CommandFailed(
-            f'{path}: found no file *.json, expected result files in the'
-            f' folder; name another one'
+            f'{path}: found no file *.json, expected result files; name '
+            'another folder'
         )
     return found
 
@@ -303,8 +303,7 @@ def keep_from_replacing(output: str, inputs: list[str]) -> None:
             continue
         if is_same:
             raise base.CommandFailed(
-                f'{output} is a file that is read: expected another one '
-                'to write; name it'
+                f'{output} is a file that is read; name another file to write'
             )
 
 
@@ -326,7 +325,7 @@ def read_all(
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
         raise base.CommandFailed(
-            f'{", ".join(twice)}: the same file is named twice; name others'
+            f'{", ".join(twice)}: the same file is named twice; name each once'
         )
     found = {}
     for path in paths:

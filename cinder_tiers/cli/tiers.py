@@ -86,11 +86,10 @@ class ListTiers(base.StatusLister):
 
     Reads the applied tiers from Cinder's volume types. The tier with the
     highest priority comes first, and the fallback last. "tier plan" compares
-    the two. Without the right to see extra specs, which members of projects
-    seldom have, lists the volume types that you may use, those first of which
-    something is promised or was measured; extra specs would say which of the
-    others are tiers. The tags that the cloud publishes are then told on
-    standard error.
+    the two. Without permission to see extra specs, which project members
+    usually lack, lists the volume types that you may use, first those with a
+    promise or measured figures; which of the others are tiers is hidden from
+    you. Standard error then has the tags that the cloud publishes.
     """
 
     _epilog = """Exit status: 0 the tiers are listed; 1 an error occurred, or
@@ -151,9 +150,9 @@ class ShowTier(base.StatusShowOne):
     """Show one applied tier, or one of the tiers file.
 
     Reads the applied tier from its volume type. The pools that serve it, and
-    their free space, are as last reported to Cinder's scheduler. Without the
-    right to see extra specs, shows what its volume type says to all who may
-    use it: what it is for, and its card.
+    their free space, are as last reported to Cinder's scheduler. Without
+    permission to see extra specs, shows the description of its volume type:
+    what the tier is for, and its card with promise and measured figures.
     """
 
     _epilog = """Exit status: 0 the tier is shown; 1 an error occurred, the

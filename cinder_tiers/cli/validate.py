@@ -65,8 +65,8 @@ Example: openstack tier validate tiers.yaml -f json
             '--merged',
             action='store_true',
             help=(
-                'if the file is valid, print it with all that it includes, as '
-                'one tiers file; comments say where each part is from'
+                'if the file is valid, print it merged with the files that it '
+                'includes; comments name the file and line of each part'
             ),
         )
         return parser

@@ -286,8 +286,7 @@ class RbdPool:
 
     @property
     def pools(self) -> tuple[str, ...]:
-        """Ceph pools with those of the cache; the first is the pool in Cinder.
-        """
+        """Ceph pools, also of the cache; the first is the pool in Cinder."""
         return self.own_pools + (self.cache.rbd.pools if self.cache else ())
 
 

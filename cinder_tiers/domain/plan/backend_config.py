@@ -56,7 +56,8 @@ def backends(
                     found=f'the libvirt secret {secret_uuid} for clusters '
                     f'{", ".join(without)}, which set no secret_uuid',
                     expected='a secret for each cluster: a secret holds one '
-                    'key, and cephx users of two clusters have two',
+                    'key, and the cephx users of two clusters have different '
+                    'keys',
                     remedy='set secret_uuid of each cluster',
                 )
             ]

@@ -24,9 +24,9 @@ def _written_by_hand(catalog: catalogs.Catalog) -> Problems:
             continue
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name, 'description')),
-            found=f'the description of tier {tier.name!r} ends as a card does',
-            expected='what the tier is for; the promise is made of expect, '
-            'and figures are those of "openstack tier publish"',
+            found=f'the description of tier {tier.name!r} ends with a card',
+            expected='only what the tier is for; the promise comes from '
+            'expect, and figures from "openstack tier publish"',
             remedy='remove the sentences that begin with "Promise:", '
             '"Measured" or "Not measured since"',
         )

@@ -129,8 +129,8 @@ def _type_name(name: str, what: str, where: str) -> Problems:
             found=f'{what} has {name!r}',
             expected='a name that apply does not give to types that '
             f'replace, or were replaced by, {owner!r}',
-            remedy='use another name, or leave it out: a type of that '
-            'name is part of a change of the other',
+            remedy='use another name, or remove this one: it is reserved '
+            'while apply replaces the other type',
         )
 
 
@@ -146,15 +146,15 @@ def _tags_within(catalog: catalogs.Catalog) -> Problems:
                     found=f'tag {tag!r}',
                     expected='printable text without a comma (the extra '
                     'spec tiers:tags is comma separated)',
-                    remedy='write each tag as a separate item',
+                    remedy='remove it, or write each tag as a separate item',
                 )
             elif normal in seen:
                 yield errors.Problem(
                     where=where,
                     found=f'tag {tag!r} repeats {seen[normal]!r} of the '
                     f'same tier',
-                    expected='each tag once (compared without regard to '
-                    'case, white space around it and composition)',
+                    expected='each tag once (case, white space at its ends '
+                    'and Unicode composition are ignored)',
                     remedy='remove one of them',
                 )
             seen.setdefault(normal, tag)
@@ -183,9 +183,8 @@ def _tags_across(catalog: catalogs.Catalog) -> Problems:
                         f'tag {tag!r} of tier {tier.name!r} already selects '
                         f'tier {other.name!r}'
                     ),
-                    expected='each tag in one tier (compared without regard '
-                    'to case, white space around it and '
-                    'composition)',
+                    expected='each tag in one tier (case, white space at its '
+                    'ends and Unicode composition are ignored)',
                     remedy='remove it from one of them',
                 )
 
@@ -311,8 +310,8 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
                 where=catalog.source.where((*path, 'erasure_coded', 'm')),
                 found=f'm={protection.m} with k={protection.k}',
                 expected=(
-                    'm of at most k; a larger m needs more space than copies '
-                    'do'
+                    'm of at most k; with a larger m, data takes more space '
+                    'than two copies'
                 ),
                 remedy='lower m, or use replicated',
             )

@@ -129,7 +129,7 @@ def with_one_secret(
             found=f'cluster {cluster.name!r} has the secret_uuid of cluster '
             f'{name!r}, {cluster.secret_uuid}',
             expected='a libvirt secret for each cluster: a secret holds one '
-            'key, and cephx users of two clusters have two',
+            'key, and the cephx users of two clusters have different keys',
             remedy='define another secret on the compute hosts, and name it '
             'here',
         )

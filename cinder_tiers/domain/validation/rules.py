@@ -58,48 +58,48 @@ def of_kind(kind: actions.Kind) -> str:
     return kind.value.replace(' ', '-')
 
 
-#: {id: what is asked for, as a sentence}
+#: {id: requirement, as a sentence}
 ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
     {
         UNREADABLE: 'The file can be read, is UTF-8 text, and is not too big.',
         YAML: 'The file is one document of plain YAML within its limits.',
-        KEY: 'Keys are text, and each is there once.',
-        NUMBER: 'Numbers mean to YAML 1.1 what they mean to a reader.',
+        KEY: 'Keys are text, and none is repeated.',
+        NUMBER: 'Numbers mean the same to YAML 1.1 and to people.',
         INCLUDE: 'Included files exist, below one folder, and fit together.',
-        UNKNOWN_KEY: 'Each key is one that a tiers file has.',
-        MISSING_KEY: 'Keys that are needed are there.',
-        VALUE: 'Each value is one that its key may have.',
+        UNKNOWN_KEY: 'All keys are known.',
+        MISSING_KEY: 'All required keys are present.',
+        VALUE: 'Each value is valid for its key.',
         FALLBACK: 'One tier is the fallback, or one for each zone.',
         TYPE_NAME: 'Each volume type has one meaning.',
         TAG: 'Tags can be stored, and a tier has each of them once.',
         SHARED_TAG: 'A tag selects one tier.',
         PRIORITY: 'Tiers with tags have different priorities.',
-        STORAGE: 'Each tier says where its volumes are stored.',
-        EXTRA_SPEC: 'Extra specs are not those that other keys set.',
+        STORAGE: 'Each tier names the storage of its volumes.',
+        EXTRA_SPEC: 'Extra specs do not repeat what other keys set.',
         OVERFLOW: 'Overflow goes to another tier on another backend.',
-        CLUSTER: 'A cluster that a tier names is declared.',
-        PROTECTION: 'Copies and chunks are possible, and risk is asked for.',
+        CLUSTER: 'Each cluster of a tier is declared.',
+        PROTECTION: 'Copies and chunks are valid, and risks are explicit.',
         SHARED_POOL: 'Each pool has one owner.',
-        SHARED_BACKEND: 'A backend of tiers with pools leads to one pool.',
+        SHARED_BACKEND: 'Tiers with different pools have different backends.',
         OSD_REQUIREMENTS: 'One OSD can meet the requirements of its tiers.',
-        EXPECTATION: 'Limits of expected performance can be met.',
+        EXPECTATION: 'Expectations are valid, and can be met together.',
         QOS_LIMIT: 'Limits of QoS are known to Nova or the RBD driver.',
-        LIMIT_BY_SIZE: 'The driver sets the limits that grow with volumes.',
+        LIMIT_BY_SIZE: 'Limits by size need a driver that sets them.',
         FRONT_END: 'Limits can change while servers run.',
         OSD_OPTION: 'Options of OSDs exist in a release of Ceph.',
         FIO_PATTERN: 'Patterns of fio exist in a profile.',
         COMPRESSION_HINT: 'Hints of compression have an effect.',
-        LOST_DOMAIN: 'One lost failure domain of shared ones stops no I/O.',
-        ONE_DOMAIN: 'No write is in one failure domain of several only.',
+        LOST_DOMAIN: 'The loss of one failure domain does not stop I/O.',
+        ONE_DOMAIN: 'No write is in one failure domain only.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
-        CARD: 'Promises and figures are not written into descriptions.',
+        CARD: 'Descriptions contain no promises and figures.',
         CARD_ROOM: 'Descriptions leave room for figures.',
-        SHARED_CONF: 'Each cluster is reached in a way of its own.',
+        SHARED_CONF: 'Each cluster has its own connection.',
         SHARED_SECRET: 'Each cluster has a libvirt secret of its own.',
         **{
             of_kind(
                 kind
-            ): f'What is declared of this kind can be made: {kind.value}.'
+            ): f'Declarations of this kind are valid: {kind.value}.'
             for kind in actions.Kind
         },
     }
