@@ -36,7 +36,7 @@ class ApplyTiers(base.CatalogLister):
     name a service that all of them reach.
     """
 
-    #: Whether standard error has no reader any more.
+    #: Set when standard error has no reader any more.
     _is_unread = False
 
     _epilog = """Exit status: 0 the cloud matches the tiers file; 1 an error
@@ -168,8 +168,8 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         try:
             self.app.stderr.write(f'{cells.printable(line)}\n')
         except BrokenPipeError:
-            # Who reads no more has not asked for half of a change. What
-            # is buffered would fail again when Python ends, with 120.
+            # A reader that closed the pipe did not ask to stop half way. What
+            # is buffered would fail again when Python ends, with status 120.
             self._is_unread = True
             with open(os.devnull, 'w') as nowhere:
                 os.dup2(nowhere.fileno(), self.app.stderr.fileno())

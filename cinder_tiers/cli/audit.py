@@ -43,8 +43,8 @@ def status_of(
         return exit_status.DIFFERENT
     status = STATUSES[audit.worst(findings)]
     if openstack_error and status != exit_status.DIFFERENT:
-        # A job that passes with what is unknown must not pass for ever after
-        # its user lost the rights, nor take an outage for an answer.
+        # A job that accepts unknown states must fail when its user lost the
+        # rights, or a service is down.
         return exit_status.of(openstack_error)
     return status
 

@@ -31,11 +31,11 @@ if typing.TYPE_CHECKING:
     import openstack.config.loader
     import openstack.connection
 
-#: What is said of a name of --allow that changed nothing.
+#: Warning for a name of --allow that changed nothing.
 NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
 #: Name of the format of `TextFormatter`.
 TEXT = 'text'
-#: Columns of a text that no terminal shows.
+#: Columns of a text that is not shown in a terminal.
 WIDTH_OF_FILES = 80
 _INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
 _STATE = 'CINDER_TIERS_STATE'
@@ -154,7 +154,7 @@ def connect(
         from openstack import exceptions as sdk_exceptions
 
         limit_wait(shown.app.cloud_config)
-        # The shell looked before, and did not log in.
+        # The shell checked this before, and did not log in.
         shown.auth_required = True
         try:
             shown.app.prepare_to_run_command(shown)
@@ -229,8 +229,8 @@ def _parse_by(
         tuple[argparse.Namespace, list[str]],
     ],
 ) -> None:
-    # Its subclasses are made elsewhere; nobody gives another namespace, for
-    # which typeshed has an overload.
+    # argparse creates subclasses elsewhere; no caller passes another
+    # namespace, for which typeshed has an overload.
     parser.parse_known_args = parse  # type: ignore[assignment,method-assign]
 
 
@@ -330,7 +330,7 @@ class CommandFailed(errors.LinesError, exceptions.CommandError):
     """The error lines with which a command ends."""
 
 
-#: What keystoneauth raises when Keystone does not answer, or is not there.
+#: Errors of keystoneauth when Keystone does not answer, or is not there.
 _NO_ANSWER = (
     keystoneauth1.exceptions.ConnectionError,
     keystoneauth1.exceptions.DiscoveryFailure,
@@ -346,7 +346,7 @@ class StatusCommand(command.Command):
     """
 
     exit_status = exit_status.OK
-    #: OSC does not log in, as a failure would have none of these statuses;
+    #: OSC does not log in, because its failures have none of these statuses;
     #: `connect` does.
     auth_required = False
 
@@ -362,7 +362,7 @@ class StatusCommand(command.Command):
             return super().run(parsed_args) or self.exit_status
         except exceptions.CommandError as error:
             status = exit_status.of(error.__cause__)
-            # OSC shows it, and exits with 1.
+            # OSC logs it, and exits with 1.
             if status == exit_status.ERROR or self.app.options.debug:
                 raise
             self.log.error('%s', error)
@@ -392,7 +392,7 @@ class StatusCommand(command.Command):
 class StatusLister(StatusCommand, command.Lister):
     """A command that shows a table."""
 
-    #: What to know of the table, said below it, each in a line.
+    #: Lines to log below the table.
     notes: collections.abc.Iterable[str] = ()
 
     def produce_output(
@@ -531,7 +531,7 @@ class CatalogLister(StatusLister):
 class TextLister(CatalogLister):
     """A command that shows text by default, and a table on request."""
 
-    #: What shows the text.
+    #: Formatter of the text.
     text: TextFormatter
 
     @property
@@ -541,7 +541,7 @@ class TextLister(CatalogLister):
 
     def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
         loaded = super()._load_formatter_plugins()
-        # To look one up by name would fix what names there are.
+        # Looking it up by name would freeze the list of formats.
         (table,) = (one.obj for one in loaded if one.name == 'table')
         self.text = TextFormatter(fallback=table)
         add_formats(loaded, {TEXT: self.text})

@@ -9,7 +9,7 @@ cost each `openstack server list` half a second of CPU time.
 
 import importlib
 
-#: What the extras bring along; any other missing module is a defect.
+#: Modules that the extras install; any other missing module is a defect.
 _OF_EXTRAS = frozenset(
     {'cliff', 'jsonschema', 'openstack', 'osc_lib', 'tooz', 'yaml'}
 )

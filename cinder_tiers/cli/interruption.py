@@ -11,10 +11,10 @@ import types
 import typing
 
 _STDERR = 2
-#: That end a command of hours, with everything brought back: Ctrl-C, an end
-#: that is asked for, and a terminal or ssh that is gone.
+#: Signals that end a command of hours after it restored everything: Ctrl-C, a
+#: request to end, and a closed terminal or ssh connection.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: As `signal.signal` takes and gives one.
+#: Type of the handlers of `signal.signal`.
 _Handler: typing.TypeAlias = (
     collections.abc.Callable[[int, types.FrameType | None], object]
     | int
@@ -50,7 +50,7 @@ class Interrupt:
         self._before: dict[signal.Signals, _Handler] = {}
 
     def __enter__(self) -> typing.Self:
-        # Python allows it in the main thread only, where commands run.
+        # Python allows it only in the main thread, where commands run.
         if threading.current_thread() is threading.main_thread():
             for one in self._signals:
                 if (one, signal.getsignal(one)) != (
@@ -72,8 +72,8 @@ class Interrupt:
         self._put_back()
         if number == signal.SIGHUP:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        # A handler may run inside of a write to standard error, which must
-        # not be entered again.
+        # A handler may interrupt a write to standard error, which must not be
+        # entered again.
         with contextlib.suppress(OSError):
             os.write(
                 _STDERR,

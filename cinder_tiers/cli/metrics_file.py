@@ -59,8 +59,9 @@ class MetricsFile:
         registry = self._client.CollectorRegistry()
         registry.register(collector)
         try:
-            # /dev/stdout is one, and root could replace it. To follow any
-            # would let others who may write in the folder name any file.
+            # /dev/stdout is one, and root could replace it. If links were
+            # followed, other users who can write in the folder could choose
+            # the file.
             if os.path.islink(self._path):
                 raise errors.TiersError(
                     f'{self._path} cannot be written: it is a symbolic link'

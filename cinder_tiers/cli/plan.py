@@ -85,7 +85,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     connection=connection,
                     text=read.text,
                 )
-        # A reader at a terminal has seen it already.
+        # The text shows it already to a reader at a terminal.
         if parsed_args.formatter != base.TEXT or not self.app.stdout.isatty():
             for action in plan.refused:
                 self.log.error(
@@ -154,8 +154,8 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
     def _say_caveats(self, planned: workflow.Planned) -> list[str]:
         """Log and return the warnings about backends."""
         if isinstance(planned.unserved_tiers, errors.TiersError):
-            # A plan needs neither the scheduler nor the right to ask it; but
-            # that none answers is news to an administrator.
+            # A plan does not depend on the scheduler or on the right to ask
+            # it; but administrators should know that no scheduler answers.
             self.log.log(
                 logging.INFO
                 if isinstance(planned.unserved_tiers, errors.NotVisible)

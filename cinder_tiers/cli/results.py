@@ -24,7 +24,7 @@ if typing.TYPE_CHECKING:
     ]
 
 
-#: From which a percentage has more digits than it tells.
+#: From this percentage on, more digits mean nothing.
 _MANY_PERCENT = 1e5
 
 
@@ -330,7 +330,7 @@ def read_all(
     found = {}
     for path in paths:
         run = read(path, has_times=has_times)
-        # One after another, or all are in memory at the same time.
+        # Results are read one by one, so that not all are in memory at once.
         found[path] = run if kept is None else kept(run)
     from cinder_tiers.figures.result import result as run_result
 

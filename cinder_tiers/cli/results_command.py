@@ -16,7 +16,7 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 
 
-#: {title of a column: its cell, of what a row is about}
+#: {title of a column: function that returns the cell of an item}
 Table = collections.abc.Mapping[
     str, collections.abc.Callable[[typing.Any], object]
 ]
@@ -34,21 +34,21 @@ class Found:
     """Rows that a command shows, and its exit status."""
 
     table: Table
-    #: What the rows are about, one after another.
+    #: Items, one for each row.
     items: collections.abc.Iterable[object]
-    #: Columns that are not shown, because they would show nothing.
+    #: Columns to hide, because they are empty.
     without: collections.abc.Collection[str] = ()
-    #: Columns that would make a table for people too wide, and are shown to
-    #: them only if asked for.
+    #: Columns that would make a table for people too wide; people see them
+    #: only on request.
     for_programs: collections.abc.Collection[str] = ()
-    #: Column of sentences that would make a table for people too wide: it
-    #: has their numbers, and each is said once, below; '': there is none.
+    #: Column of sentences, which are too wide for a table: its cells are
+    #: numbers, and each sentence is logged once, below; '' for none.
     said_below: str = ''
-    #: What to know of the table, said below it, each in a line.
+    #: Lines to log below the table.
     notes: collections.abc.Iterable[str] = ()
-    #: Whether something is not as it should be.
+    #: Set when something is not as it should be.
     is_worse: bool = False
-    #: Whether something could not be determined.
+    #: Set when something could not be determined.
     is_unknown: bool = False
 
 
@@ -73,7 +73,7 @@ def load(module: str, *, command: str, extra: str) -> types.ModuleType:
 class ResultsCommand(base.StatusCommand):
     """A command whose module needs the packages of an extra."""
 
-    #: As a user knows it, such as "tier compare".
+    #: Name of the command, such as "tier compare".
     name: str
     #: The extra of cinder-tiers that installs what `module` imports.
     extra = 'rally'
@@ -131,7 +131,7 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             for item in found.items
         ]
         said = found.said_below
-        # With --quiet nothing is said below.
+        # With --quiet nothing is logged below.
         if (
             is_for_people
             and said in table

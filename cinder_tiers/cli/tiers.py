@@ -136,7 +136,7 @@ Example: openstack tier list --long -c Name -c Promise
         try:
             found = placement.published_tags(base.connect(self))
         except errors.TiersError as error:
-            # The list is of Cinder, whatever Glance does.
+            # The list comes from Cinder, regardless of Glance.
             self.log.info('%s', cells.printable(str(error)))
             return
         if found:
@@ -187,13 +187,13 @@ Example: openstack tier show database -f json
             try:
                 projects = keystone.names(base.connect(self), tier.projects)
             except errors.Unreachable as error:
-                # Who is shown volume types need not be shown projects.
+                # A user who may see volume types may still not see projects.
                 self.log.info('%s', cells.printable(str(error)))
             try:
                 known = placement.observe_backends(base.connect(self))
                 pools = None if known is None else tier.find_pools(known)
             except errors.Unreachable as error:
-                # The tier itself is known, whatever the scheduler does.
+                # The tier itself is known, regardless of the scheduler.
                 self._complain(str(error))
         return render_tiers.tier_fields(
             tier, pools=pools, projects=projects, read_from=file or 'Cinder'

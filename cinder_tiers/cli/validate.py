@@ -41,7 +41,7 @@ Example: openstack tier validate tiers.yaml -f json
 """
 
     auth_required = False
-    #: What is printed in place of findings.
+    #: Text to print instead of findings.
     _merged: str | None = None
 
     def _load_formatter_plugins(self) -> stevedore.ExtensionManager:

@@ -13,13 +13,13 @@ import re
 
 from cinder_tiers.domain.catalog import expectations
 
-#: For the help of an argument.
+#: Examples for the help of an argument.
 DURATIONS = '90s, 10min, 4h or 1h30min'
 _DURATION = re.compile(
     r'(?:([0-9]{1,6})h)?(?:([0-9]{1,6})min)?(?:([0-9]{1,6})s)?', re.ASCII
 )
 _SHOWN_CHARS = 40
-#: Nothing was counted before; times in other time zones are not out of range.
+#: Nothing was measured earlier; times of other time zones stay in range.
 _FIRST_YEAR = 1970
 
 
@@ -65,9 +65,9 @@ not_negative = _number(
 )
 count = whole_number('a whole number of 0 or more')
 number_of_claims = whole_number('a whole number of 1 or more', least=1)
-#: Of a rolling mean, in seconds.
+#: Length of a rolling mean, in seconds.
 window_s = whole_number('a whole number from 1 to 3600', least=1, most=3600)
-#: A probability that a difference is found if it is there.
+#: Probability of finding a difference if there is one.
 power = _number(
     'a number from 0.5 to less than 1', lambda value: 0.5 <= value < 1
 )

@@ -13,8 +13,8 @@ import itertools
 
 from cinder_tiers.domain import text as escaping
 
-#: As many problems of one input are listed. A file of 1 MB can have 200,000,
-#: which nobody reads, and which take seconds and 30 MB to tell.
+#: Number of problems of one input that are listed. A file of 1 MB can have
+#: 200,000, which nobody reads, and which take seconds and 30 MB.
 MOST_PROBLEMS = 1000
 
 
@@ -26,10 +26,10 @@ class Problem:
     where: str
     found: str
     expected: str
-    #: What to do next, as an imperative.
+    #: Remedy as an imperative.
     remedy: str
-    #: Id of the rule of a tiers file that was broken, of
-    #: `domain.validation.rules`; empty where there are no rules.
+    #: Id of the broken rule of a tiers file in `domain.validation.rules`, or
+    #: ''.
     rule: str = ''
 
     def __str__(self) -> str:

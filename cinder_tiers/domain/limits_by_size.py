@@ -10,19 +10,20 @@ Driver, audit and repair compute the limits of RBD images by them. Pure.
 import collections.abc
 import re
 
-#: What can be limited, in a second.
+#: Limits per second.
 LIMITS = tuple(
     f'{direction}_{what}_sec'
     for direction in ('total', 'read', 'write')
     for what in ('bytes', 'iops')
 )
-#: Ends of keys: for each GiB of the volume, and at least.
+#: Suffixes of keys: a value for each GiB, and its minimum.
 OF_GIB, AT_LEAST = '_per_gb', '_per_gb_min'
-#: The keys of limits that are made from the size of a volume.
+#: Keys of limits by size.
 KEYS = tuple(
     f'{limit}{form}' for limit in LIMITS for form in (OF_GIB, AT_LEAST)
 )
-#: What a backend reports that sets them; Cinder's RBD driver does not.
+#: Capability of backends that set them; Cinder's RBD driver does not report
+#: it.
 CAPABILITY = 'qos_per_gb_support'
 # int() takes signs, blanks, underscores and digits of other scripts, too.
 _DIGITS = re.compile('[0-9]{1,1000}')
@@ -68,7 +69,7 @@ def of_size(
 
 def _integer(specs: collections.abc.Mapping[str, str], key: str) -> int:
     value = specs.get(key, '0')
-    # Cinder takes null for a value.
+    # Cinder accepts null as a value.
     if value is None or not _DIGITS.fullmatch(value):
         raise ValueError(f'{key} {value!r}, expected an integer')
     return int(value)

@@ -29,14 +29,14 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 
 
-#: A dataclass of what may be in a record.
+#: A dataclass with fields that a record may have.
 _T = typing.TypeVar('_T')
 # A field's comment and its name.
 _FIELD = re.compile(r'^((?: *#: .*\n)+) *(\w+):', re.MULTILINE)
 # A document of 1 MB can have 200 MB of mistakes.
 _MOST_TOLD = 50
 _MOST_CHARS = 1000
-#: Whole numbers are below: of larger ones, no mean can be computed.
+#: Exceeds all valid integers; no mean of larger ones can be computed.
 _BEYOND = 10**100
 #: {hint of a number: the types of values that fit it}.
 _NUMBERS: dict[object, set[type]] = {int: {int}, float: {int, float}}
@@ -100,7 +100,7 @@ def _are_plain_numbers(hint: object, values: Sequence[Any]) -> bool:
     return (
         kinds is not None
         and found <= kinds
-        # A whole number may be too large to ask.
+        # isfinite() fails for large integers.
         and (
             float not in found
             or all(
@@ -222,7 +222,7 @@ class _Reader:
         dot = place and f'{place}.'
         before = len(self.wrong)
         for name in sorted(map(str, value.keys() - set(names))):
-            # What is not told need not be compared.
+            # Problems that are not reported need no suggestion.
             near = len(self.wrong) < _MOST_TOLD and (
                 spelling.did_you_mean(name, names).strip()
             )

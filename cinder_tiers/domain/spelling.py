@@ -14,17 +14,17 @@ import itertools
 _SHOWN_NAMES = 20
 _SHOWN_OSDS = 20
 _COMPARED_WORDS = 200
-# Letters of words that differ by one and yet have nothing to do with another.
+# Up to this length, words that differ by a letter usually are unrelated.
 _SHORT = 4
 _NEAR, _VERY_NEAR = 0.6, 0.75
-# Of a word so much longer than another, less than that can be in both.
+# A word that is longer by this factor cannot be similar.
 _LONGER = 4
 
 
 def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
     """Return `did you mean 'x'? ` for a word near to a known one, else ''."""
     words = list(itertools.islice(known, _COMPARED_WORDS))
-    # Nor has a word of megabytes to be compared, which is near to none.
+    # A word of megabytes is not similar to any, and is not compared.
     if len(word) > _LONGER * max(map(len, words), default=0):
         return ''
     near = difflib.get_close_matches(

@@ -14,12 +14,12 @@ import unicodedata
 
 #: Separator of tags in the extra spec `tiers:tags`; no tag may contain it.
 SEPARATOR = ','
-#: Between the words of a tag, where people do not agree.
+#: Separators of words in a tag, on which people do not agree.
 _BETWEEN_WORDS = '-_. '
-#: Characters from which on a tag with one wrong letter is a typing error, and
-#: one with two letters in each other's place: `gold` is not `cold`.
+#: Minimum length of a tag for a typing error: of one wrong letter, and of two
+#: swapped letters; `gold` is not `cold`.
 _LEAST_WRONG, _LEAST_SWAPPED = 5, 4
-#: A longer tag is compared with none.
+#: Longer tags are not compared.
 _MOST_COMPARED = 80
 
 
@@ -148,7 +148,7 @@ def _is_typing_error(typed: str, meant: str) -> bool:
         return len(meant) >= _LEAST_SWAPPED
     if len(wrong) > 1 or len(right) > 1 or len(meant) < _LEAST_WRONG:
         return False
-    # Another word that begins like this one.
+    # Another letter at the end makes another word.
     return typed[:-1] != meant or typed[-1] in ('s', meant[-1])
 
 

@@ -4,10 +4,10 @@
 import collections.abc
 import re
 
-#: Characters of a line that people are shown.
+#: Maximum length of a line for people, in characters.
 MOST_SHOWN = 1000
-#: Of an order to a CI system, which reads them from a log: ##vso[...] (Azure
-#: Pipelines), ##teamcity[...], ##[...] (GitHub, runner's
+#: Start of a command to a CI system that reads it from a log: ##vso[...]
+#: (Azure Pipelines), ##teamcity[...], ##[...] (GitHub, runner's
 #: ActionCommand.TryParse) anywhere; ::error::, ::add-path::, ... (GitHub,
 #: Gitea) at the start of a line, where wrapping may put it. No word of this
 #: kind is part of an IPv6 address.

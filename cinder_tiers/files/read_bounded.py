@@ -24,7 +24,7 @@ def read(path: str, *, max_bytes: int) -> bytes:
     :param max_bytes: maximum number of bytes to read.
     :raises OSError: the file cannot be read; `strerror` says what was found.
     """
-    # Looked at before it is opened, for some devices act on that.
+    # Checked before it is opened, because some devices react to that.
     refused = _REFUSED.get(stat.S_IFMT(os.stat(path).st_mode))
     if refused:
         raise OSError(errno.EINVAL, f'{refused}, not a file', path)
@@ -43,7 +43,7 @@ def read_whole(path: str, *, max_mib: int) -> bytes:
     too_large = OSError(
         errno.EFBIG, f'more than {max_mib} MiB, expected less', path
     )
-    # Not read in vain; of a pipe it is 0.
+    # Saves reading a file that is too large; the size of a pipe is 0.
     if os.stat(path).st_size > max_bytes:
         raise too_large
     content = read(path, max_bytes=max_bytes + 1)

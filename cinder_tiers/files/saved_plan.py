@@ -34,11 +34,11 @@ class SavedAction:
     #: Create, update or delete.
     action: str
     object: str
-    #: {field: (before, after)} of all that differs.
+    #: {field: (before, after)} of all differences.
     fields: collections.abc.Mapping[str, tuple[typing.Any, typing.Any]]
-    #: What it would be refused for without the consent that was given.
+    #: Reason of the refusal that was allowed.
     although: str | None = record.omitted()
-    #: What it is refused for.
+    #: Reason of the refusal.
     refused: str | None = record.omitted()
 
 

@@ -41,7 +41,7 @@ def write(
     temporary = None
     try:
         if follows:
-            # To rename a file to /dev/null or /dev/stdout would replace these.
+            # A rename to /dev/null or /dev/stdout would replace the device.
             target = pathlib.Path(os.path.realpath(path))
         is_link = target.is_symlink()
         if not is_link and target.exists() and not target.is_file():
@@ -56,12 +56,12 @@ def write(
             stream.write(
                 content.encode() if isinstance(content, str) else content
             )
-            # A name may be on the disk before what it names, and an empty
-            # file would have taken the place of a whole one.
+            # The new name may reach the disk before the content; an empty file
+            # would then replace a whole one.
             stream.flush()
             os.fsync(stream.fileno())
         if not replace:
-            # Unlike a rename it fails when another process was faster.
+            # Unlike a rename, a link fails if another process was faster.
             os.link(temporary, target)
             if is_durable:
                 keep_names(str(target.parent))

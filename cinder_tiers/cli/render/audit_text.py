@@ -18,7 +18,7 @@ from cinder_tiers.domain.audit import tiers as audit
 
 _INDENT = ' ' * 4
 _TIER = 'tier '
-#: Worst first; what is as declared is only named.
+#: Worst first; compliant objects are only named.
 _IN_BLOCKS = (
     audit.State.NON_COMPLIANT,
     audit.State.OUT_OF_DATE,

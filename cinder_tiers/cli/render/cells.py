@@ -24,23 +24,22 @@ printable = text.printable
 printable_lines = text.printable_lines
 
 
-#: Characters of a line of text in a table, such that a table of a few columns
-#: is read without a terminal, which would wrap it.
+#: Characters of a line of text in a table, so that a table of a few columns
+#: fits where no terminal wraps it.
 PARAGRAPH_CHARS = 36
 _INDENT = '  '
 _CONTINUED = f'\n{_INDENT}'
 
-#: A text that a spreadsheet computes; its programs take wide characters for
-#: the narrow ones in some languages.
+#: Begin of a text that a spreadsheet computes; in some languages, its programs
+#: treat wide characters like the narrow ones.
 _FORMULA = re.compile('[-=+@\uff0d\uff1d\uff0b\uff20]')
-#: A number, with % and an interval or without, and the dash of what is not
-#: there.
+#: A number, with % and an interval or without, or the dash for none.
 _NUMBER = r'[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?'
 _NO_FORMULA = re.compile(
     rf'{_NUMBER}(?: ?%)?(?: \({_NUMBER} to {_NUMBER}\))?|-'
 )
-#: What a shell reads between double quotes, besides the quote itself, which
-#: cliff escapes.
+#: Characters that a shell interprets between double quotes, except for the
+#: quote, which cliff escapes.
 _OF_SHELL = re.compile(r'[\\$`]')
 
 
@@ -96,7 +95,7 @@ def _in_shell(cell: object) -> object:
     return cell
 
 
-#: {format of cliff: {cell: what that format can show}}.
+#: {format of cliff: function that converts a cell for it}
 _OF_FORMAT = {'csv': _in_csv, 'shell': _in_shell, 'value': _flat}
 
 

@@ -12,14 +12,14 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain import text as escaping
 
 _DEFAULT_CONF = '/etc/ceph/ceph.conf'
-#: {what `--for` names: (who is made, the commands that act as it)}
+#: {value of `--for`: (function that returns the user, its commands)}
 _USERS = {
     'ceph-reader': (ceph_access.reader, 'plan, audit and export'),
     'ceph-writer': (ceph_access.writer, 'apply'),
     'ceph-watcher': (ceph_access.watcher, 'watch'),
     'ceph-repairer': (ceph_access.repairer, 'repair'),
 }
-#: What `--for` may name here.
+#: Values of `--for` for users.
 TARGETS = tuple(_USERS)
 
 

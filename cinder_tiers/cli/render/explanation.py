@@ -23,12 +23,12 @@ class Shown:
     #: Id of the project of the volume.
     project: str
     image: facts.KnownImage | None = None
-    #: Set for a volume that exists.
+    #: Set for an existing volume.
     volume: facts.KnownVolume | None = None
     requested_type: facts.KnownType | None = None
     hidden: tuple[facts.Hidden, ...] = ()
     policy: decision.Policy = decision.Policy()
-    #: Where the policy was read from; empty: the defaults are assumed.
+    #: Paths from which the policy was read; empty if the defaults are assumed.
     config_files: tuple[str, ...] = ()
 
 

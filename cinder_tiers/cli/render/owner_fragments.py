@@ -27,7 +27,7 @@ _OWNERS: collections.abc.Mapping[
         'openstack-ansible': owner_fragments.openstack_ansible,
     }
 )
-#: What `--for` may name here.
+#: Values of `--for` for other tools.
 TARGETS = tuple(_OWNERS)
 
 

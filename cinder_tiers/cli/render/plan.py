@@ -24,8 +24,8 @@ PLAN_COLUMNS = (
     'Effect',
     'Bytes to move',
 )
-#: Besides, for programs: why an action is refused, what allows it, what else
-#: is to be known, and names of the projects whose ids it has.
+#: Further columns for programs: the reason of a refusal, the name for --allow,
+#: notes, and names of the projects whose ids the action has.
 REFUSAL_COLUMNS = ('Refused', 'Reason', 'Allow', 'Notes', 'Projects')
 RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result', 'Notes')
 

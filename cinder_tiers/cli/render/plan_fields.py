@@ -21,7 +21,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import units
 
-#: {id of a project: how a person knows it}
+#: {id of a project: label for people}
 Projects = collections.abc.Mapping[str, str]
 #: Each project is shown by its id.
 NO_NAMES: Projects = types.MappingProxyType({})
@@ -41,9 +41,9 @@ class Line:
     """A field of an object; characters that are not printable are escaped."""
 
     name: str
-    #: As it is; None when there is nothing to compare with.
+    #: Current value; None when there is none to compare with.
     before: str | None = None
-    #: As it will be, or what goes.
+    #: New value, or the value that is removed.
     after: str
 
     def __str__(self) -> str:

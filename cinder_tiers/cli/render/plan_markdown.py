@@ -21,13 +21,13 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import units
 
-#: Of a comment; GitHub takes no more, others do.
+#: Characters of a comment; GitHub accepts no more, other forges do.
 MAX_CHARS = 65_536
-#: For the sentence that says what was cut.
+#: Characters for the sentence on omitted parts.
 _RESERVED_CHARS = 300
-#: Of one text of an action, before its characters become references.
+#: Characters of one text of an action, before they become references.
 _SHOWN_CHARS = 1000
-#: Of the values of one action; what is not shown is counted.
+#: Characters of the values of one action; omitted ones are counted.
 _CELL_CHARS = 12_000
 _PLAIN = frozenset(f'{string.ascii_letters}{string.digits} (),/+=-')
 _COLUMNS = '| | Object | Change | Moves | Risk |\n|---|---|---|---|---|\n'
@@ -103,7 +103,7 @@ def _refused(
     refusal: actions.Refusal,
     projects: plan_fields.Projects,
 ) -> str:
-    # Is copied, and so is never cut.
+    # People copy it, so it is never cut.
     argument = _references(cells.printable(action.consent_argument))
     allow = (
         f'to allow it: <code>{argument}</code>'

@@ -25,7 +25,8 @@ LEAST_WIDTH = 40
 MARKS = {'create': '+', 'update': '~', 'delete': '-'}
 _SHOWN_TIERS = 3
 _INDENT = ' ' * 6
-#: Of the column with the names of fields; a longer name has no column.
+#: Characters of the column with names of fields; a longer name is on a line of
+#: its own.
 _LONGEST_NAME = 32
 _ARROW = '-> '
 

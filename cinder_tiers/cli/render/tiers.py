@@ -16,9 +16,9 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
 from cinder_tiers.domain.placement import backends
 
-#: What it takes to choose a tier.
+#: Columns that help to choose a tier.
 TIER_COLUMNS = ('Name', 'Tags', 'Description', 'Measured')
-#: With --long, after these.
+#: Columns that follow with --long.
 LONG_TIER_COLUMNS = (
     'Promise',
     'Priority',
@@ -31,7 +31,7 @@ OFFERED_COLUMNS = ('Name', 'Description', 'Measured')
 LONG_OFFERED_COLUMNS = ('Promise', 'Access')
 PROBLEM_COLUMNS = ('Where', 'Found', 'Expected', 'Remedy')
 
-# Some problems list all that the file declares, which has no end.
+# Some problems list all that the file declares, which may be long.
 _SHOWN_CHARS = 500
 
 

@@ -31,7 +31,7 @@ class LeftOver:
     #: Kind, name and cluster.
     object_name: str
     reason: str
-    #: The commands that remove it, where nothing speaks against that.
+    #: Commands that remove it, unless something speaks against it.
     remedy: str
 
 
@@ -55,7 +55,7 @@ def find(
     for name in sorted(ceph.pools.keys() - declared):
         if name in drafts:
             yield _half_made(cluster, name)
-        # A pool of another application belongs to that.
+        # A pool of another application belongs to that application.
         elif pool_kind.is_draft(name) and ceph.pools[name].applications <= {
             'rbd'
         }:

@@ -38,19 +38,19 @@ class OsdFacts:
     """Facts that an OSD reported when it started; None: not reported."""
 
     is_up: bool
-    #: As its kernel calls it.
+    #: Host name by its kernel.
     host: str | None = None
     object_store: str | None = None
     rotational: bool | None = None
     file_system: str | None = None
     #: Kernel names of the disks of its data.
     disks: frozenset[str] = frozenset()
-    #: {db, wal or journal: where it lies}, without those that BlueStore keeps
-    #: with the data.
+    #: {db, wal or journal: its place}, without parts that BlueStore keeps with
+    #: the data.
     parts: collections.abc.Mapping[str, OsdPart] | None = None
     #: The unit in which BlueStore allocates.
     alloc_size_bytes: int | None = None
-    #: How BlueStore's database compresses, as the catalog calls it.
+    #: Compression of BlueStore's database, in the words of the catalog.
     rocksdb_compression: str | None = None
     #: {disk: I/O scheduler}, as far as it could be seen.
     schedulers: collections.abc.Mapping[str, str] = dataclasses.field(
@@ -73,12 +73,12 @@ class RequirementComparison:
     """The requirements with the same answer."""
 
     answer: RequirementAnswer
-    #: {requirement: what is there, and the OSDs of which that is so}.
+    #: {requirement: current values, with their OSDs}.
     current: collections.abc.Mapping[str, str]
-    #: {requirement: what is required}.
+    #: {requirement: required value}.
     expected: collections.abc.Mapping[str, str]
     reason: str
-    #: What to do, as an imperative.
+    #: Remedy as an imperative.
     remedy: str
 
 
@@ -216,7 +216,7 @@ def _part(name: str, facts: OsdFacts) -> _Look:
         return _unknown_look(f'does not report the location of its {name}')
     part = facts.parts.get(name)
     if part is None and name == 'wal':
-        # Without a disk of its own the log lies where the database does.
+        # Without a disk of its own, the log is on the disk of the database.
         part = facts.parts.get('db')
     if part is None:
         return _Look(answer=RequirementAnswer.UNMET, current='with the data')
@@ -292,7 +292,7 @@ def _unknown(
                 for disk in facts.disks
             }
         )
-        # An OSD calls its disks what it likes.
+        # Names of disks come from the OSD and are not trusted.
         files = shlex.join(
             f'/sys/block/{disk}/queue/scheduler' for disk in disks
         )

@@ -10,7 +10,8 @@ import dataclasses
 
 from cinder_tiers.domain.state import ceph as ceph_state
 
-#: What a CRUSH rule takes OSDs by: root, device class, class of first copies.
+#: Selection of OSDs by a CRUSH rule: root, device class, class of first
+#: copies.
 _Takes = tuple[str | None, str | None, str | None]
 
 

@@ -44,11 +44,11 @@ EC_RECOVERY = 'ec recovery'
 READ_BALANCE = 'read balance'
 OPTIONS = 'options'
 
-#: Share of the placement groups of its OSDs at which a target that
-#: was set for a pool is taken for a mistake.
+#: Below this share of the placement groups of its OSDs, a target set for a
+#: pool counts as a mistake.
 LEAST_SHARE = 0.02
-#: The first version in which mClock holds back what recovery of erasure coded
-#: pools reads; see `_ec_recovery`.
+#: First version in which mClock throttles reads for the recovery of erasure
+#: coded pools; see `_ec_recovery`.
 FIRST_WITH_HELD_BACK_READS = (20, 2, 4)
 #: Score from which Ceph's documentation calls primaries unbalanced; 1 is best.
 LEAST_UNBALANCED = 1.5
@@ -67,9 +67,10 @@ class PgTarget:
     #: on, warn or off.
     mode: str
     pg_num: int
-    #: What it would choose.
+    #: Number that the autoscaler would choose.
     wanted_pg_num: int
-    #: 0 to 1: part of its OSDs that it fills, or is to fill by its target.
+    #: Part of its OSDs that it fills, or should fill by its target, from 0 to
+    #: 1.
     share: float
     #: Whether its expected size is set, as a ratio or in bytes.
     has_target: bool
@@ -84,9 +85,9 @@ class OpQueue:
     """Operation queue of an OSD."""
 
     osd_id: int
-    #: osd_op_queue, as it is in effect.
+    #: osd_op_queue in effect.
     queue: str
-    #: Of the OSD, such as 18.2.7.
+    #: Version of the OSD, such as 18.2.7.
     version: str
 
 
@@ -94,24 +95,24 @@ class OpQueue:
 class PracticeFacts:
     """Facts of a cluster that only the audit reads."""
 
-    #: {pool: what the autoscaler thinks}; it passes over pools of which the
-    #: CRUSH rules overlap.
+    #: {pool: judgement of the autoscaler}, without pools whose CRUSH rules
+    #: overlap, which it skips.
     pg_targets: collections.abc.Mapping[str, PgTarget]
-    #: Why that could not be read; '' when it could.
+    #: Reason why that could not be read, or ''.
     pg_targets_unread: str = ''
     #: {erasure coded pool: the queue of one of its OSDs}.
     op_queues: collections.abc.Mapping[str, OpQueue] = dataclasses.field(
         default_factory=dict
     )
-    #: Read where a pool of a tier has a quota; else None, and when it could
-    #: not be read.
+    #: Read if a pool of a tier has a quota; None otherwise, or if it could not
+    #: be read.
     usage: usages.ClusterUsage | None = None
     #: {OSD id: {option: value}}, as the monitors have them for it.
     osd_options: collections.abc.Mapping[
         int, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
-    #: {pool: its read_balance_score}, of those that Ceph gives one: replicated
-    #: ones since its release 18.
+    #: {pool: its read_balance_score} for pools with a score: replicated ones
+    #: since Ceph 18.
     read_balance: collections.abc.Mapping[str, float] = dataclasses.field(
         default_factory=dict
     )
@@ -125,13 +126,13 @@ class Advice:
     tier: str
     #: One of the aspects of this module.
     aspect: str
-    #: {object: what was found}.
+    #: {object: current state}.
     current: collections.abc.Mapping[str, str]
-    #: {object: what would be no risk}.
+    #: {object: state without risk}.
     expected: collections.abc.Mapping[str, str]
-    #: Why it is a risk.
+    #: Reason why it is a risk.
     reason: str
-    #: What to do, as an imperative.
+    #: Remedy as an imperative.
     remedy: str
 
 
@@ -237,7 +238,7 @@ def _enough_to_read(
     profile = ceph.erasure_code_profiles.get(pool.erasure_code_profile)
     if profile is not None:
         return profile.k
-    # Only profiles with names of the tiers file are read.
+    # Only profiles named in the tiers file are read.
     protection = rbd.protection
     if (
         isinstance(protection, catalogs.ErasureCoded)
@@ -525,8 +526,8 @@ def _pg_target(
             or target.pg_num < target.wanted_pg_num
         )
     ):
-        # One that is on is on its way; too many do no harm to a pool that is
-        # still to be filled.
+        # An autoscaler that is on will adjust it; too many do no harm to a
+        # pool that will fill up.
         yield Advice(
             tier=tier.name,
             aspect=PG_TARGET,
@@ -832,7 +833,7 @@ def _pool_options(
         if pool is None:
             continue
         for option, value, text in safety.of_pool(None, pool):
-            # What is in no table is looked at where the tier declares it.
+            # Options in no table are only judged if the tier declares them.
             if (
                 option in pool_options.KNOWN
                 or option in known_safe.RBD

@@ -80,24 +80,24 @@ class Finding:
 
     #: Kind and name, such as `tier database`.
     object_name: str
-    #: Name of the tier that it is about; None when it is about none.
+    #: Name of the tier that it is about, or None.
     tier: str | None
     state: State
     aspect: str
-    #: {field: value} of what differs, as it is.
+    #: {field: current value} of differences.
     current: collections.abc.Mapping[str, object] = dataclasses.field(
         default_factory=dict
     )
-    #: {field: value} of what differs, as it should be.
+    #: {field: expected value} of differences.
     expected: collections.abc.Mapping[str, object] = dataclasses.field(
         default_factory=dict
     )
-    #: Empty when there is nothing to say.
+    #: '' if there is none.
     reason: str = ''
-    #: What to do, as an imperative; empty when there is nothing to do.
+    #: Remedy as an imperative; '' if nothing must be done.
     remedy: str = ''
-    #: Name of the cluster of whose OSDs it is, whatever their tier; None when
-    #: it is of none.
+    #: Name of the cluster whose OSDs it is about, regardless of their tier, or
+    #: None.
     cluster: str | None = None
 
     def is_about(self, catalog: catalogs.Catalog, tier: str) -> bool:
@@ -117,7 +117,7 @@ class Unread:
     """Stands for state that a service did not report."""
 
     reason: str
-    #: The error; None when the service was not asked.
+    #: The error; None if the service was not asked.
     error: errors.TiersError | None = dataclasses.field(
         default=None, compare=False
     )
@@ -128,21 +128,21 @@ class Observed:
     """State to compare with a catalog, as far as it could be read."""
 
     cinder: cinder_state.CinderState | Unread
-    #: {project as the catalog names it: ids of all that are meant by it}.
+    #: {project in the catalog: ids of matching projects}.
     projects: collections.abc.Mapping[str, frozenset[str]] | Unread
-    #: {name of the cluster in the catalog: its state}, for each in use.
+    #: {name of the cluster in the catalog: its state}, for clusters in use.
     ceph: collections.abc.Mapping[str, ceph_state.CephState | Unread]
-    #: In which tags are published; None: there is none, or the catalog has
-    #: nothing to do with it.
+    #: Namespace with published tags; None if there is none, or the catalog
+    #: does not concern it.
     tag_namespace: glance_state.TagNamespace | Unread | None = None
-    #: {name of the cluster: {OSD id: facts}}, for each of which a tier has
-    #: OSD requirements.
+    #: {name of the cluster: {OSD id: facts}}, for clusters of tiers with OSD
+    #: requirements.
     osds: collections.abc.Mapping[
         str, collections.abc.Mapping[int, osd_requirements.OsdFacts] | Unread
     ] = dataclasses.field(default_factory=dict)
-    #: Those that report to Cinder's scheduler; None: they were not asked for.
+    #: Backends that report to Cinder's scheduler; None if they were not read.
     backends: tuple[backends_of_cinder.Backend, ...] | Unread | None = None
-    #: {name of the cluster: what known bad practice is looked for in}.
+    #: {name of the cluster: facts on known bad practice}.
     practice_facts: collections.abc.Mapping[str, practice.PracticeFacts] = (
         dataclasses.field(default_factory=dict)
     )
@@ -441,7 +441,7 @@ def _backends(
     if backends is None:
         return
     if isinstance(backends, Unread):
-        # Where Cinder says nothing at all, that is said of the volume type.
+        # If Cinder could not be read at all, the volume type has that finding.
         if not isinstance(observed.cinder, Unread):
             yield from (
                 Finding(
@@ -758,7 +758,7 @@ def _actions(
                 or isinstance(observed.ceph[tier.rbd.cluster], Unread)
             )
         ):
-            # Its volume type stays what it would be with the pool.
+            # Its volume type stays as it would be with the pool.
             without_cluster.add(tier.type_name)
             tier = tier.without_pool()
         if tier.default_for and (

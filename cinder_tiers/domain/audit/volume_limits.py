@@ -69,10 +69,10 @@ class Spec:
 class Attached:
     """A server that has a volume."""
 
-    #: Its id.
+    #: Id of the server.
     server: str
-    #: {key of OF_SERVERS: value} that Nova got when the server got the
-    #: volume, and keeps; None: Cinder has not written it down.
+    #: {key of OF_SERVERS: value} that Nova got when the volume was attached,
+    #: and keeps; None if Cinder did not record it.
     has: _Options | None
 
 
@@ -80,18 +80,18 @@ class Attached:
 class VolumeLimits:
     """Current limits of images, and those that their types demand."""
 
-    #: {host@backend#pool: where its images are}, of backends in Ceph that may
+    #: {host@backend#pool: place of its images}, for backends in Ceph that may
     #: have volumes of tiers.
     places: collections.abc.Mapping[str, ClusterPool]
-    #: {place: {id that a volume is stored under: {option of OPTIONS: value}}};
-    #: in place of the images why they could not be read.
+    #: {place: {id of the stored volume: {option of OPTIONS: value}}}, or the
+    #: reason why the images could not be read.
     images: collections.abc.Mapping[
         ClusterPool, collections.abc.Mapping[str, _Options] | str
     ]
     #: {id of a volume type: its QoS spec}
     types: collections.abc.Mapping[str, Spec]
-    #: {id of a volume: servers that have it}; in place of them why they could
-    #: not be read.
+    #: {id of a volume: servers that have it}, or the reason why they could not
+    #: be read.
     attached: collections.abc.Mapping[str, tuple[Attached, ...]] | str = (
         dataclasses.field(default_factory=dict)
     )
@@ -104,7 +104,7 @@ class ImageLimits:
     place: ClusterPool
     #: {option: value}
     has: _Options
-    #: {option: value to set; None: to remove} for those of its type.
+    #: {option: value to set; None to remove} to get the limits of its type.
     changes: collections.abc.Mapping[str, str | None]
 
 

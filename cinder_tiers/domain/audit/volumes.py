@@ -25,13 +25,13 @@ from cinder_tiers.domain.placement import tier_specs as extra_specs
 State = audit.State
 PLACEMENT, IMAGE, RESIDENCY = 'placement', 'image', 'residency'
 LIMITS = 'limits'
-#: Of the servers that have a volume, as Nova keeps them.
+#: Aspect of the limits that Nova keeps for servers with a volume.
 ATTACHED = 'attached limits'
 #: Status of a volume that a server has.
 _IN_USE = 'in-use'
 #: Statuses of a volume that has no image, or may have none.
 WITHOUT_IMAGE = ('creating', 'deleting', 'error', 'error_deleting')
-#: States of which each volume is named; of the others there are counts.
+#: States in which each volume is named; others are only counted.
 _NAMED = (
     State.UNKNOWN,
     State.WARNING,
@@ -50,10 +50,10 @@ _CLONE = (
 class Residency:
     """Volumes that share blocks with an image."""
 
-    #: {id that a volume is stored under: pool/image that it is a clone of}.
+    #: {id of the stored volume: pool/image of which it is a clone}.
     clones: collections.abc.Mapping[str, str]
-    #: {tier: why its cluster's pool of images could not be read, or ''};
-    #: a tier that is absent has none, so that its volumes are not clones.
+    #: {tier: reason why the images pool of its cluster could not be read, or
+    #: ''}; an absent tier has no images pool, so its volumes are not clones.
     unread: collections.abc.Mapping[str, str]
     #: {tier: its pool}
     pools: collections.abc.Mapping[str, str]
@@ -64,24 +64,24 @@ class VolumeVerdict:
     """Finding on the place of a volume."""
 
     state: State
-    #: Name of the tier that the volume is of; None when it is of none.
+    #: Name of the volume's tier, or None.
     tier: str | None = None
     #: Names of the backends on which it may lie.
     allowed: tuple[str, ...] = ()
-    #: Those of them that serve its tier; the others are of its overflow.
+    #: Backends of these that serve its tier; the others serve its overflow.
     own: tuple[str, ...] = ()
     reason: str = ''
     remedy: str = ''
-    #: Name of the volume type by which it would be right; None when another
-    #: type is not what it lacks.
+    #: Name of the volume type that would make it compliant; None if another
+    #: type would not.
     retype_to: str | None = None
-    #: Name of the tier that the image of the volume selects today, where its
-    #: type is that of another one.
+    #: Name of the tier that the volume's image selects today, if it is not the
+    #: tier of its type.
     image_tier: str | None = None
     #: Name of the volume type of that tier.
     image_type: str | None = None
-    #: Why it is not known which tier that is; '' where it is known, or where
-    #: the place of the volume depends on it.
+    #: Reason why that tier is unknown; '' if it is known, or if the place of
+    #: the volume depends on it.
     image_problem: str = ''
 
 
@@ -111,7 +111,7 @@ def audit_volumes(
     """
     applied = explanation.read_tiers(known.types)
     counts: collections.Counter = collections.Counter()
-    #: {key of counts: why}, of what is counted only.
+    #: {key of counts: reason} for findings that are only counted.
     reasons: dict[tuple, str] = {}
     broken = None
     try:
@@ -157,7 +157,7 @@ class ListedVolume:
 
     volume: facts.KnownVolume
     verdict: VolumeVerdict
-    #: A sentence for each tag of its image that is nearly one of a tier.
+    #: A sentence for each tag of its image that resembles one of a tier.
     near_tags: tuple[str, ...] = ()
 
     @property
@@ -247,7 +247,8 @@ def _image_of(
     try:
         return find_image(volume.image_id)
     except errors.TiersError as error:
-        # The place of a volume of another type does not depend on it.
+        # The place of a volume whose type does not follow the image does not
+        # depend on it.
         return audit.Unread(reason=str(error))
 
 
@@ -323,7 +324,7 @@ def _verdict(
     ):
         successor = applied.types[explained.tier]
         name = successor.name
-        # Cinder gives a type by the rights of who retypes.
+        # Cinder checks the rights of the user who retypes.
         closed = (
             ''
             if successor.projects is None
@@ -362,7 +363,7 @@ def _verdict(
         ),
     }[explained.outcome]
     if state is State.COMPLIANT and explained.tier is None:
-        # Fixed by its source, or placed by Cinder alone.
+        # Its source fixed the place, or Cinder alone chose it.
         state = State.NOT_APPLICABLE
     is_wrong = state in (State.NON_COMPLIANT, State.OUT_OF_DATE)
     retype_to = (
@@ -630,14 +631,14 @@ def _attached(
     if limits is None or verdict.tier is None or volume.volume_type is None:
         return
     if isinstance(limits.attached, str):
-        # Others have no server.
+        # Other volumes have no server.
         if volume.status == _IN_USE:
             yield _of_servers(volume, verdict, reason=limits.attached)
         return
     servers = limits.attached.get(volume.volume_id, ())
     spec = limits.types.get(volume.volume_type.type_id)
     if spec is None or not servers:
-        # Of a type that is not listed, its place is unknown as well.
+        # If the type is not listed, the place is unknown as well.
         return
     try:
         wanted = volume_limits.of_server(spec, volume.size_gib)

@@ -28,8 +28,8 @@ from cinder_tiers.domain.catalog import expectations
 
 #: Characters of a description, in Cinder's database.
 MOST_CHARS = 255
-#: Characters that a card with one figure has, more or less: a catalog's
-#: description and promise that leave fewer are warned of.
+#: Approximate length of a card with one figure; there is a warning if
+#: description and promise of a catalog leave less.
 ADVISED_CHARS = 120
 _PROMISE = 'Promise: '
 _AT_LEAST, _AT_MOST = 'at least', 'at most'
@@ -72,7 +72,7 @@ class _Clause:
     """Part of a description that is written as a whole or not at all."""
 
     pattern: str
-    #: Behind the pattern.
+    #: Text after the pattern.
     text: str
 
 
@@ -107,7 +107,8 @@ def _limit_clauses(
     for pattern, limits in promise.items():
         for name, value in limits.items():
             clause = _Clause(pattern, limit_text(name, value))
-            # A number of more digits than the whole has room for.
+            # Skip a number with more digits than the description has
+            # characters.
             if _WHOLE_LIMITS.fullmatch(_joined([clause])):
                 yield clause
 
@@ -147,7 +148,7 @@ def _text(
         )
     elif measured is None and card.not_measured_since is not None:
         parts.append(f'Not measured since {card.not_measured_since}.')
-    # Cinder takes a line break as the last character only.
+    # Cinder accepts a line break only as the last character.
     purpose = card.purpose.removesuffix('\n') if parts else card.purpose
     return ' '.join([purpose, *parts] if purpose else parts)
 
@@ -286,7 +287,7 @@ def read(text: str) -> cards.Card:
         measured=measured,
         not_measured_since=since,
     )
-    # One card has one text, so that no other text passes for it.
+    # A card has exactly one text, so no other text counts as a card.
     return card if write(card) == text else cards.Card(purpose=text)
 
 

@@ -94,7 +94,7 @@ def of_tier(
     ]
     if tier.rbd is not None and state is not None:
         cluster = catalog.clusters[tier.rbd.cluster]
-        # Requirements are checked against the OSDs, and change nothing.
+        # Requirements are only checked and change nothing.
         pool = dataclasses.replace(tier.rbd, osd_requirements=None)
         found.append(_digits([pool, cluster.host_osd_options]))
         found.append(_digits(sorted(osds_of(tier.rbd.pools, state))))

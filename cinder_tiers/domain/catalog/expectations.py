@@ -21,9 +21,9 @@ Expectations = collections.abc.Mapping[
 #: Names of patterns, as fio profiles have them. They become words of a shell
 #: script, file names and table cells.
 PATTERN = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}', re.ASCII)
-#: What of a mixed load a limit may be about, before its name and a `_`.
+#: Part of a mixed load that a limit may be about, before its name and `_`.
 DIRECTIONS = ('read', 'write')
-#: In the place of a direction: of the calls by which writes are made durable.
+#: In place of a direction: the calls that make writes durable.
 SYNC = 'sync'
 
 
@@ -31,22 +31,22 @@ SYNC = 'sync'
 class _Metric:
     """A figure that can be limited."""
 
-    #: Of its values; empty for a plain number.
+    #: Unit of the values; empty for a plain number.
     unit: str
-    #: `min` for the least allowed, `max` for the greatest.
+    #: `min` for a least value, `max` for a greatest value.
     bounds: tuple[str, ...] = ('max',)
-    #: Whether reads, or writes, have one of their own.
+    #: Whether there is also a figure of reads and one of writes.
     has_directions: bool = True
-    #: Whether it is one figure of all guests, which tiers are compared by.
+    #: Whether it is one figure of all guests, by which tiers can be compared.
     is_compared: bool = True
 
 
-#: Of all guests of the tier together, unless it says otherwise. Percentiles,
-#: which are not named one by one, are of completion latencies.
+#: Figures of all guests of the tier together, unless noted. Percentiles, which
+#: are not listed, are those of completion latencies.
 _METRICS = {
     'iops': _Metric(unit='IOPS', bounds=('min', 'max')),
     'mib_per_s': _Metric(unit='MiB/s', bounds=('min', 'max')),
-    # Of the guest that got least (min), or most (max).
+    # Of the guest with the lowest (min), or the highest (max) value.
     'guest_iops': _Metric(
         unit='IOPS',
         bounds=('min', 'max'),
@@ -55,7 +55,7 @@ _METRICS = {
     ),
     # From the submission of an I/O to its completion (fio's clat).
     'mean_ms': _Metric(unit='ms'),
-    # From the wish for an I/O to its completion (fio's lat).
+    # From the time when an I/O is due to its completion (fio's lat).
     'lat_mean_ms': _Metric(unit='ms'),
     'lat_longest_ms': _Metric(unit='ms'),
     # Jain's index of the guests' IOPS, 1 if all got the same.
@@ -96,7 +96,7 @@ NAME = re.compile(
 )
 _METRIC_OF_PERCENTILE = re.compile(_PERCENTILE_METRIC, re.ASCII)
 _METRIC_OF_TIME = re.compile(_OF_TIME_METRIC, re.ASCII)
-#: What names of limits are, for messages.
+#: Description of names of limits, for messages.
 NAMES_EXPECTED = (
     f'{", ".join(NAMES)}, a percentile such as p99_ms_max or '
     'p99.9_ms_max, or IOPS in so many percent of the seconds such as '
@@ -104,8 +104,8 @@ NAMES_EXPECTED = (
     'of one direction, such as write_p99_ms_max; percentiles and mean_ms_max '
     'also of fdatasync and fsync, such as sync_p99_ms_max'
 )
-#: What names of compared quantities are, for messages. It is a help text, too,
-#: which documentation reads as RST: no name may end with a `_`.
+#: Description of names of compared quantities, for messages. Documentation
+#: reads the help text as RST, so no name may end with `_`.
 QUANTITIES_EXPECTED = (
     ', '.join(name for name, metric in _METRICS.items() if metric.is_compared)
     + ', or a percentile such as p99_ms; of reads or writes alone such as '
@@ -117,18 +117,18 @@ QUANTITIES_EXPECTED = (
 class Limit:
     """A limit, parsed from its name."""
 
-    #: What is limited: `iops`, `p99_ms` and the like.
+    #: Limited figure: `iops`, `p99_ms` and the like.
     metric: str
     #: `IOPS`, `MiB/s` or `ms`; empty for a plain number.
     unit: str
-    #: Whether the value is the least allowed, not the greatest.
+    #: Whether the value is a minimum, else a maximum.
     is_least: bool
-    #: 1 or more, less than 100; None when it is not a percentile.
+    #: Percentile, from 1 to less than 100, or None.
     percent: float | None = None
-    #: Whose it is: `read`, `write`, `sync`, or None for reads and writes.
+    #: `read`, `write`, `sync`, or None for reads and writes together.
     direction: str | None = None
-    #: 1 or more, less than 100: the value is that of so many percent of the
-    #: seconds; None when it is of a whole run.
+    #: From 1 to less than 100 if the value holds for this percentage of the
+    #: seconds; None for the whole run.
     time_percent: float | None = None
 
     @property

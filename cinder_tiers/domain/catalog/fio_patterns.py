@@ -28,9 +28,9 @@ _NAMES = """
     write-4m-qd16 write-4m-qd2 write-4m-qd32 write-4m-qd4 write-4m-qd64
     write-4m-qd8 write-64k
     """
-#: Of the single I/Os of "tier watch", which is no pattern of fio.
+#: Pattern of the single I/Os of "tier watch", which fio does not run.
 PROBE = 'probe'
-#: Of all profiles and task files of `rally_scenarios`.
+#: Patterns of all profiles and task files of `rally_scenarios`.
 NAMES = frozenset(_NAMES.split())
 
 

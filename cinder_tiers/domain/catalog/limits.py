@@ -73,7 +73,7 @@ _PRINTED_BY_CINDER = (
     r'\ufffc\ufffd]'
 )
 _LONG = 255
-# Behind the first letter or digit.
+# Characters after the first letter or digit.
 _MORE_CHARS = 62
 _BACKEND_MORE_CHARS = 99
 _PROJECT_CHARS = 64
@@ -97,21 +97,21 @@ _OSD_PREFIXES = (
     'throttler',
 )
 
-#: Of a tier and of a cluster.
+#: Name of a tier or a cluster.
 NAME = Text(
     pattern=_NAME,
     expected=f'{_NAME_CHARS} (the name is used for a volume type and in a '
     'section of cinder.conf)',
 )
 POOL = Text(pattern=_NAME, expected=f'a pool name: {_NAME_CHARS}')
-#: Of a volume type that Cinder has.
+#: Name of a volume type in Cinder.
 TYPE_NAME = Text(
     pattern=rf'[^\s{_NOT_PRINTABLE}]({_PRINTABLE}*[^\s{_NOT_PRINTABLE}])?',
     max_chars=_LONG,
     expected=f'a volume type name of 1 to {_LONG} printable characters, '
     'without white space at its ends',
 )
-#: Of a QoS spec that Cinder has.
+#: Name of a QoS spec in Cinder.
 QOS_NAME = dataclasses.replace(
     TYPE_NAME,
     expected=f'a QoS spec name of 1 to {_LONG} printable characters, without '
@@ -158,7 +158,7 @@ SUB_FAILURE_DOMAIN = Text(
     pattern=_WORD,
     expected='a CRUSH bucket type below failure_domain, such as host',
 )
-#: As the schema of Cinder has it: a line break may only be the last character.
+#: As in Cinder's schema, a line break may only be the last character.
 DESCRIPTION = Text(
     pattern=rf'{_PRINTED_BY_CINDER}*\n?',
     max_chars=_LONG,
@@ -166,7 +166,7 @@ DESCRIPTION = Text(
     'tabs, invisible characters and emoji, which Cinder does not '
     'accept',
 )
-#: As typed; between tags there are more rules.
+#: A tag as typed; there are more rules between tags.
 TAG = Text(max_chars=_LONG, expected=f'a tag: text of 1 to {_LONG} characters')
 PROJECT = Text(
     pattern=f'{_PRINTABLE}+',
@@ -193,7 +193,7 @@ QOS_KEY = Text(
     expected='a key of a QoS spec (not consumer or name): letters, digits, '
     "'.', '_', ':' or '-'",
 )
-#: Of 64 bits with a sign, the integers of libvirt, librbd and Ceph's monitors.
+#: Signed 64-bit integer, as in libvirt, librbd and Ceph's monitors.
 INTEGER = Range(0, 2**63 - 1)
 QOS_LIMIT = Text(
     min_chars=1,
@@ -222,7 +222,7 @@ RBD_OPTION = Text(
     expected='the name of an option of librbd: rbd_, then lower case '
     "letters, digits and '_'",
 )
-#: The value of an option of OSDs or of librbd, when it is text.
+#: Text as the value of an option of OSDs or of librbd.
 OPTION = Text(
     pattern=f'{_PRINTABLE}+',
     max_chars=_LONG,
@@ -234,13 +234,13 @@ FIO_PATTERN = Text(
     expected='the name of a fio pattern: up to 40 lower case letters, '
     "digits, '.' or '-', the first a letter or digit",
 )
-#: What a pattern is expected to reach.
+#: Limits of a pattern.
 EXPECTATION = Text(
     pattern=f'({expectations.NAME.pattern})',
     expected=expectations.NAMES_EXPECTED,
 )
 
-#: The unit of prices, as people write it behind them.
+#: Currency of prices, as people write it after them.
 CURRENCY = dataclasses.replace(
     TYPE_NAME,
     max_chars=16,
@@ -263,9 +263,9 @@ ROCKSDB_COMPRESSIONS = ('lz4', 'none', 'snappy', 'zlib', 'zstd')
 IO_SCHEDULERS = ('bfq', 'kyber', 'mq-deadline', 'none')
 
 PRIORITY = Range(-1_000_000, 1_000_000)
-#: As Cinder's database holds it; -1 is unlimited.
+#: Integer of Cinder's database; -1 is unlimited.
 QUOTA = Range(-1, 2**31 - 1)
-#: Of an encryption key, as Cinder's database holds it.
+#: Size of an encryption key in Cinder's database.
 KEY_SIZE_BITS = Range(1, 2**31 - 1)
 COPIES = Range(1, 10)
 #: Ceph takes no other multiples without force (OSDMonitor.cc,
@@ -273,17 +273,17 @@ COPIES = Range(1, 10)
 STRIPE_UNIT_BYTES = Range(4096, 4 * 2**20)
 DATA_CHUNKS = Range(2, 32)
 CODING_CHUNKS = Range(1, 16)
-#: Over which the chunks are spread, where several share one.
+#: Number over which chunks are spread, if several share one.
 FAILURE_DOMAINS = Range(2, 24)
 CHUNKS_PER_FAILURE_DOMAIN = Range(2, 16)
-#: Half of the copies at most: they are in two failure domains at least.
+#: At most half of the copies, which are in at least two failure domains.
 COPIES_PER_FAILURE_DOMAIN = Range(2, COPIES.most // 2)
-#: Of data and coding chunks together.
+#: Number of data and coding chunks.
 CHUNKS = Range(2, 48)
 PG_NUM = Range(1, 65536)
-#: Of a primary affinity, and of how full a cache may be.
+#: Primary affinity, or fill ratio of a cache.
 RATIO = Range(0, 1)
-#: Of the recovery of a pool (OSD_POOL_PRIORITY_MIN and _MAX,
+#: Priority of the recovery of a pool (OSD_POOL_PRIORITY_MIN and _MAX,
 #: src/osd/osd_types.h).
 RECOVERY_PRIORITY = Range(-10, 10)
 

@@ -42,7 +42,7 @@ WATCH_IMAGE = 'cinder-tiers-watch'
 #: CRUSH root of a pool that names none, which Ceph creates in each cluster.
 CRUSH_ROOT = 'default'
 
-#: Of a month of prices: a year of 365 days has 12 of them.
+#: Hours of a month of prices: a twelfth of a year of 365 days.
 HOURS_OF_MONTH = 730
 
 #: Access for all projects, requested explicitly.
@@ -54,7 +54,7 @@ class CatalogSource:
     """Places in the file of the values of a catalog, for messages."""
 
     file: str = 'catalog'
-    #: {place: file} of what is not in `file`, but in one that it includes.
+    #: {place: file} of values in included files.
     files: collections.abc.Mapping[Path, str] = dataclasses.field(
         default_factory=dict
     )
@@ -85,17 +85,17 @@ class Cluster:
     """A Ceph cluster that tiers may use."""
 
     name: str
-    #: cephx user, without `client.`, that plan and apply act as.
+    #: cephx user of plan and apply, without `client.`.
     user: str = 'admin'
-    #: cephx user of cinder-volume, which apply gives the tiers' pools.
+    #: cephx user of cinder-volume, which apply gives access to the pools.
     cinder_user: str = 'cinder'
     #: Pool of Glance that `cinder_user` may read, for copy-on-write clones.
     images_pool: str | None = None
-    #: ceph.conf; None for Ceph's own search.
+    #: Path of ceph.conf; None for Ceph's default search.
     conf: str | None = None
     #: libvirt secret that holds the key of `cinder_user`.
     secret_uuid: str | None = None
-    #: {CRUSH host: {option: value}} of its OSDs, whatever their class.
+    #: {CRUSH host: {option: value}} of its OSDs, regardless of their class.
     host_osd_options: collections.abc.Mapping[
         str, collections.abc.Mapping[str, Value]
     ] = dataclasses.field(default_factory=dict)
@@ -107,17 +107,17 @@ class Replicated:
 
     #: Copies.
     size: int
-    #: Copies that must be there for I/O to go on; None: left as it is.
+    #: Copies required for I/O; None leaves it as it is.
     min_size: int | None = None
-    #: Whether a single copy, lost with the first disk, is explicit.
+    #: Whether a single copy, lost with the first disk, is accepted explicitly.
     single_copy: bool = False
-    #: Whether it is explicit that one copy is enough for I/O, so
-    #: that a write may be lost with one disk.
+    #: Whether it is accepted explicitly that one copy is enough for I/O, so a
+    #: write may be lost with one disk.
     unprotected_writes: bool = False
-    #: Copies in each failure domain, with `sub_failure_domain`; None: one.
+    #: Copies in each failure domain, with `sub_failure_domain`; None for one.
     replicas_per_failure_domain: int | None = None
-    #: CRUSH bucket type, below the failure domain, of which no two copies
-    #: may share one; None: no two are in one failure domain.
+    #: CRUSH bucket type below the failure domain, in which no two copies may
+    #: be; None if no two copies share a failure domain.
     sub_failure_domain: str | None = None
 
     @property
@@ -142,16 +142,17 @@ class ErasureCoded:
 
     k: int
     m: int
-    #: Chunks that must be there for I/O to go on; None: left as it is.
+    #: Chunks required for I/O; None leaves it as it is.
     min_size: int | None = None
-    #: Whether it is explicit that k chunks are enough for I/O, so
-    #: that a write may be lost with one disk.
+    #: Whether it is accepted explicitly that k chunks are enough for I/O, so a
+    #: write may be lost with one disk.
     unprotected_writes: bool = False
-    #: Erasure code plugin of Ceph; None: left to Ceph.
+    #: Erasure code plugin of Ceph; None leaves it to Ceph.
     plugin: str | None = None
-    #: How the plugin computes chunks; None: left to the plugin.
+    #: Algorithm of the plugin; None leaves it to the plugin.
     technique: str | None = None
-    #: Bytes of one chunk before the next one gets data; None: left to Ceph.
+    #: Bytes of one chunk before the next one gets data; None leaves it to
+    #: Ceph.
     stripe_unit_bytes: int | None = None
     #: Failure domains over which the chunks are spread, with
     #: `osds_per_failure_domain`; None: one for each chunk.
@@ -193,21 +194,21 @@ class Requirements:
     """
 
     object_store: str | None = None
-    #: Of the disk that holds the data.
+    #: Whether the disk with the data is rotational.
     rotational: bool | None = None
-    #: Under FileStore.
+    #: File system of FileStore.
     file_system: str | None = None
-    #: BlueStore's database has a disk of its own, which is not rotational.
+    #: BlueStore's database is on a disk of its own, which is not rotational.
     fast_db: bool = False
-    #: Likewise its write-ahead log, or the database that it lies with.
+    #: The same for its write-ahead log, or the database with the log.
     fast_wal: bool = False
-    #: Likewise FileStore's journal.
+    #: The same for FileStore's journal.
     fast_journal: bool = False
-    #: I/O schedulers, of which the disks of the data must use one.
+    #: I/O schedulers, of which the disks with the data must use one.
     io_scheduler: tuple[str, ...] = ()
-    #: The unit in which BlueStore allocates, from the day the OSD was made.
+    #: Allocation unit of BlueStore, fixed when the OSD was created.
     alloc_size_bytes: int | None = None
-    #: How BlueStore's database compresses, such as lz4, or none.
+    #: Compression of BlueStore's database, such as lz4, or none.
     rocksdb_compression: str | None = None
 
     @property
@@ -240,15 +241,15 @@ class RbdPool:
     pool: str
     #: CRUSH device class, such as ssd; None for OSDs of all classes.
     device_class: str | None = None
-    #: The class of the OSD with the first copy, which serves reads; the other
-    #: copies are on `device_class`. None: that has all of them.
+    #: Class of the OSDs with the first copy, which serves reads; the other
+    #: copies are on `device_class`. None: `device_class` has all copies.
     primary_device_class: str | None = None
-    #: CRUSH bucket, usually a root, below which its OSDs are.
+    #: CRUSH bucket, usually a root, above its OSDs.
     crush_root: str = CRUSH_ROOT
     protection: Replicated | ErasureCoded
     #: Pool for the data of an erasure coded tier; None: named after `pool`.
     data_pool_name: str | None = None
-    #: CRUSH bucket type of which no two copies may share one.
+    #: CRUSH bucket type in which no two copies may be.
     failure_domain: str = 'host'
     #: Placement groups; None leaves the number to Ceph's autoscaler.
     pg_num: int | None = None
@@ -260,16 +261,16 @@ class RbdPool:
     osd_options: collections.abc.Mapping[str, Value] = dataclasses.field(
         default_factory=dict
     )
-    #: 0 to 1, of the OSDs of the device class; None leaves it as it is.
+    #: 0 to 1, for the OSDs of the device class; None leaves it as it is.
     primary_affinity: float | None = None
-    #: What the OSDs of the device class must be; None: anything.
+    #: Requirements for the OSDs of the device class; None for none.
     osd_requirements: Requirements | None = None
     #: {librbd option: value} for all clients of the pool.
     rbd_options: collections.abc.Mapping[str, Value] = dataclasses.field(
         default_factory=dict
     )
 
-    #: A cache tier in front of `data_pool`; None: none is declared.
+    #: Cache tier in front of `data_pool`; None if none is declared.
     cache: 'Cache | None' = None
 
     @property
@@ -294,7 +295,7 @@ class RbdPool:
 class Cache:
     """A cache tier of Ceph, in front of the pool with a tier's data."""
 
-    #: The replicated pool that holds it, without a cache of its own.
+    #: Replicated pool of the cache, without a cache of its own.
     rbd: RbdPool
     #: `cache_tier.WRITEBACK` or `READONLY`.
     mode: str
@@ -310,12 +311,12 @@ class Cache:
 class Qos:
     """Limits of volumes, in the form of Cinder's QoS specs."""
 
-    #: Of the QoS spec; None: named after the tier.
+    #: Name of the QoS spec; None to name it after the tier.
     name: str | None = None
-    #: {key: value} for the hypervisor; None: nothing for it.
+    #: {key: value} for the hypervisor; None for none.
     front_end: collections.abc.Mapping[str, str] | None = None
-    #: {key: value} for the storage's driver; None: nothing for it. The same
-    #: as `front_end` when both are given.
+    #: {key: value} for the storage driver; None for none. Equal to `front_end`
+    #: if both are given.
     back_end: collections.abc.Mapping[str, str] | None = None
 
     @property
@@ -336,7 +337,7 @@ class Quotas:
     """Quotas of each project for a tier; -1 is unlimited."""
 
     volumes: int = -1
-    #: Of volumes and snapshots together.
+    #: Size of volumes and snapshots together.
     size_gib: int = -1
     snapshots: int = -1
 
@@ -345,11 +346,11 @@ class Quotas:
 class Encryption:
     """Encryption of the volumes of a tier."""
 
-    #: The format, such as luks.
+    #: Encryption format, such as luks.
     provider: str
-    #: Such as aes-xts-plain64; None: left to Cinder.
+    #: Cipher, such as aes-xts-plain64; None leaves it to Cinder.
     cipher: str | None = None
-    #: None: left to Cinder.
+    #: None leaves it to Cinder.
     key_size_bits: int | None = None
     #: front-end: the hypervisor encrypts; back-end: the storage does.
     control_location: str = 'front-end'
@@ -359,12 +360,12 @@ class Encryption:
 class TierCost:
     """Price of a tier; it changes nothing in the cloud."""
 
-    #: Text behind each price, such as EUR.
+    #: Currency after each price, such as EUR.
     currency: str
-    #: Of a GiB for `HOURS_OF_MONTH`.
+    #: Price of a GiB for `HOURS_OF_MONTH`.
     per_gib_month: decimal.Decimal
-    #: Of 1,000 IOPS of the limits of volumes, for `HOURS_OF_MONTH`; None:
-    #: they have no price of their own.
+    #: Price of an IOPS limit of 1,000 for `HOURS_OF_MONTH`; None if IOPS have
+    #: no price.
     per_1000_iops_month: decimal.Decimal | None = None
 
 
@@ -373,10 +374,10 @@ class Tier:
     """A tier, which becomes a volume type; with `rbd`, it is a `CephTier`."""
 
     name: str
-    #: Of its volume type; None: that of the tier.
+    #: Name of its volume type; None for that of the tier.
     volume_type_name: str | None = None
-    #: False: the volume type exists and is not managed, and nothing of
-    #: the tier is changed, nor in effect, until this is gone.
+    #: False: the volume type exists and is not managed. Nothing of the tier is
+    #: changed or in effect while this is set.
     take_over: bool = True
     #: None leaves the volume type's description as it is.
     description: str | None = None
@@ -386,15 +387,14 @@ class Tier:
     priority: int = 0
     #: Serves untagged images and blank volumes.
     fallback: bool = False
-    #: Name of the tier that may take a volume when this one has no room;
-    #: None refuses it.
+    #: Name of the tier that may take a volume when this one is full; None
+    #: refuses it.
     overflow: str | None = None
-    #: Names or ids of the projects that may use it, each once, and no other
-    #: may; or `PUBLIC`: all may. None: all may, but a type that is private
-    #: is not opened.
+    #: Names or ids of the only projects that may use it, each once; `PUBLIC`
+    #: for all projects. None: all projects, but a private type is not opened.
     access: str | tuple[str, ...] | None = None
-    #: Names or ids of the projects whose default type its volume type is, each
-    #: once. None leaves them as they are where no tier has any, see
+    #: Names or ids of the projects whose default type is its volume type, each
+    #: once. None leaves them as they are if no tier has any, see
     #: `resources.project_defaults`.
     default_for: tuple[str, ...] | None = None
     #: None leaves an unmanaged QoS spec as it is.
@@ -403,18 +403,18 @@ class Tier:
     quotas: Quotas | None = None
     #: None leaves the encryption as it is.
     encryption: Encryption | None = None
-    #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
-    #: Nothing is changed for it; it is for who measures.
+    #: {fio pattern: {limit: value}} for guests, see `expectations`. It changes
+    #: nothing; measurements are compared with it.
     expect: expectations.Expectations = dataclasses.field(default_factory=dict)
-    #: None: it has no price.
+    #: None if it has no price.
     cost: TierCost | None = None
-    #: The Ceph pool behind it; None: the storage exists already, and
-    #: `backend_name` or `extra_specs` say which it is.
+    #: Ceph pool of the tier; None if the storage exists already, and
+    #: `backend_name` or `extra_specs` select it.
     rbd: RbdPool | None = None
-    #: `volume_backend_name` of a backend that exists; with `rbd`, of one
-    #: that serves its pool already, None for one that is to come.
+    #: `volume_backend_name` of an existing backend; with `rbd`, of one that
+    #: serves the pool, or None if it will be created.
     backend_name: str | None = None
-    #: More extra specs of its volume type; without `rbd` and `backend_name`
+    #: Further extra specs of its volume type; without `rbd` and `backend_name`
     #: they select the backends.
     extra_specs: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict
@@ -509,13 +509,13 @@ class Catalog:
 
     tiers: tuple[Tier, ...]
     clusters: collections.abc.Mapping[str, Cluster]
-    #: Volume types that leave the choice to the image.
+    #: Volume types that follow the image.
     follow_image_types: tuple[str, ...] = ()
-    #: Whether no tier serves untagged images and blank volumes, which was
-    #: requested explicitly.
+    #: Whether it is accepted explicitly that no tier serves untagged images
+    #: and blank volumes.
     without_fallback: bool = False
     #: Whether the tags of public tiers are published in Glance; None leaves
-    #: what is published as it is.
+    #: published tags as they are.
     publish_tags: bool | None = None
     source: CatalogSource = dataclasses.field(
         default_factory=CatalogSource, compare=False
@@ -527,7 +527,7 @@ class Catalog:
 
     @functools.cached_property
     def _by_name(self) -> collections.abc.Mapping[str | None, Tier]:
-        # The first counts of those that a rule refuses for their name.
+        # If a rule rejects two tiers with a name, the first one counts.
         return {tier.name: tier for tier in reversed(self.tiers)}
 
     def chosen(self, names: collections.abc.Sequence[str]) -> tuple[Tier, ...]:

@@ -42,11 +42,11 @@ class _Should:
     """The place where a volume should be."""
 
     decided: decision.PlacementDecision
-    #: How the summary begins.
+    #: Begin of the summary.
     text: str
     tier: decision.AppliedTier | None = None
     overflow: decision.AppliedTier | None = None
-    #: The type that backends must match; None when any place is right.
+    #: Type that backends must match; None if any place is right.
     volume_type: facts.KnownType | None = None
     #: Name of the tier that the image selects today, if it is another one.
     image_tier: str | None = None
@@ -336,8 +336,8 @@ def _selected_today(
             tier=today.tier.name,
             by_image=selecting is decision.Rule.TAG,
         )
-    # A default type of the project, which takes the place of the fallback
-    # tier, is not known of other projects.
+    # The default type of another project, which would replace the fallback
+    # tier, is unknown.
     if (
         image is None
         or policy.project_type is decision.ProjectType.LAST

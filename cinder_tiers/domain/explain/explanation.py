@@ -64,7 +64,7 @@ class JudgedBackend:
 
     backend: backends.Backend
     verdict: BackendVerdict
-    #: Empty for an own backend.
+    #: '' for an own backend.
     why: str = ''
 
 
@@ -80,21 +80,21 @@ class Explanation:
     outcome: PlacementOutcome
     #: The answer as a sentence.
     summary: str
-    #: Name of the tier that serves the volume; None when none does, or when
-    #: it is not known.
+    #: Name of the tier that serves the volume; None if no tier does, or if it
+    #: is unknown.
     tier: str | None = None
-    #: Name of the tier that may take it in its stead.
+    #: Name of the tier that may take the volume instead.
     overflow: str | None = None
-    #: Name of the volume type that it has, or gets at the API door.
+    #: Name of the volume type that it has, or gets from the API middleware.
     volume_type: str | None = None
     #: Where an existing volume is: host@backend#pool.
     host: str | None = None
     reasons: tuple[decision.Reason, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
-    #: None when they are hidden.
+    #: None if they are hidden.
     judged: tuple[JudgedBackend, ...] | None = None
-    #: Name of the tier that the image of a volume selects today, where the
-    #: volume has the type of another one.
+    #: Name of the tier that the volume's image selects today, if the volume
+    #: has the type of another tier.
     image_tier: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -106,10 +106,10 @@ class AppliedTypes:
     tiers: tuple[decision.AppliedTier, ...]
     #: {name of a tier: its volume type}
     types: collections.abc.Mapping[str, facts.KnownType]
-    #: One sentence for each managed volume type that is left out.
+    #: A sentence for each managed volume type that is left out.
     problems: tuple[str, ...]
-    #: All types with the mark of a tier, also those that were retired or
-    #: cannot be read; not those that an apply has not opened yet.
+    #: All types with the mark of a tier, including retired and unreadable
+    #: ones, but not those that an apply has not opened yet.
     marked: tuple[facts.KnownType, ...] = ()
 
     def tier_of(
@@ -141,7 +141,8 @@ class AppliedTypes:
     @functools.cached_property
     def tier_of_tag(self) -> collections.abc.Mapping[str, str]:
         """{normal form of a tag: name of the tier that it selects}"""
-        # Of several, the one with the highest priority.
+        # If several tiers have a tag, the one with the highest priority
+        # counts.
         return {
             tag: tier.name
             for tier in sorted(self.tiers, key=lambda one: one.priority)
@@ -200,7 +201,7 @@ class AppliedTypes:
         if known.backends is None:
             return None
         if volume_type is not None:
-            # An audit asks for each volume; what is kept keeps the id taken.
+            # An audit asks for each volume; the reference keeps the id in use.
             asked = id(known), volume_type.type_id
             if asked not in self._judged:
                 self._judged[asked] = (
@@ -458,7 +459,7 @@ _LOST = (
     decision.Rule.NOT_IN_ZONE,
     decision.Rule.LACKS_FEATURE,
 )
-#: By these nothing was asked for.
+#: Rules that apply when no tier is requested.
 _NOT_ASKED = (decision.Rule.NO_IMAGE, decision.Rule.FOREIGN_IMAGE)
 
 

@@ -7,7 +7,7 @@ import dataclasses
 
 from cinder_tiers.domain import tags
 
-#: Glance allows an image no more by default (image_tag_quota).
+#: Glance's default maximum for an image (image_tag_quota).
 _MOST_COMPARED = 128
 
 
@@ -15,9 +15,9 @@ _MOST_COMPARED = 128
 class NearTag:
     """A tag that selects no tier, and the tag that was probably meant."""
 
-    #: As it was typed.
+    #: Tag as typed.
     tag: str
-    #: In normal form.
+    #: Tag in normal form.
     meant: str
 
 
@@ -48,8 +48,8 @@ class ImageTag:
 
     image_id: str
     name: str | None
-    #: Id of the project that the image is of; None: Glance does not say.
+    #: Id of the project of the image; None if Glance does not report it.
     project: str | None
     near: NearTag
-    #: Name of the tier that has the tag that is meant; None: it is not known.
+    #: Name of the tier with the meant tag; None if unknown.
     tier: str | None

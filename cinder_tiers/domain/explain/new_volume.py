@@ -39,8 +39,8 @@ class NewVolume:
     requested_type: facts.KnownType | None = None
 
 
-#: Gives the type that one names, (None,) for one that no user can see; None
-#: when it names none.
+#: Returns the type that a source names, (None,) for one that no user can see,
+#: or None if it names none.
 _Names = collections.abc.Callable[[], tuple[facts.KnownType | None] | None]
 
 
@@ -50,7 +50,7 @@ class _Named:
     """The effective volume type, and its source."""
 
     source: decision.TypeSource
-    #: None when the name is of no type that the user sees.
+    #: None if the user sees no type of that name.
     volume_type: facts.KnownType | None
     follows_image: bool
 
@@ -138,7 +138,7 @@ def explain_create(
             judged, decided, volume_type, question.project, applied, known
         )
     outcome = _outcome(decided, judged)
-    # Who names the type of a tier gets the tier, with whatever tags.
+    # A request for the type of a tier gets the tier, regardless of tags.
     tier = decided.tier or applied.tier_of(volume_type)
     overflow = applied.overflow_of(tier)
     return explanation.Explanation(
@@ -191,7 +191,7 @@ def _named_type(
         decision.TypeSource.REQUEST: lambda: (
             (question.requested_type,) if question.requested_type else None
         ),
-        # One that is named counts even if no user can see the type.
+        # A named type counts even if no user can see it.
         decision.TypeSource.IMAGE: lambda: (
             (known.find_type(image.type_ref),)
             if image and image.type_ref
@@ -231,7 +231,7 @@ def _why_cinder_refuses(
             'the image is a private image of another project, and not '
             'visible to this project'
         )
-    # Cinder gets the type of the tier, and looks no default type up.
+    # Cinder gets the type of the tier, and does not look up a default type.
     if named is None or (
         named.source is decision.TypeSource.PROJECT and decided.tier
     ):
@@ -327,7 +327,7 @@ def _why_unknown(
             'which projects have access to private volume types is '
             'hidden from this user'
         )
-    # Its type wins, or what the user sees of the tiers is all that matters.
+    # Its type wins, or only the tiers that the user sees matter.
     if (
         named
         and not named.follows_image

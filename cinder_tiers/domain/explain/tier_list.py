@@ -31,19 +31,19 @@ class ListedTier:
 
     name: str
     volume_type: str
-    #: What its volume type says to all who may use it.
+    #: Card in the description of its volume type.
     card: cards.Card = cards.Card()
     #: Normal forms, sorted.
     tags: tuple[str, ...] = ()
-    #: The highest wins; None when it cannot be read.
+    #: The highest wins; None if it cannot be read.
     priority: int | None = 0
     #: Serves untagged images and blank volumes.
     fallback: bool = False
-    #: The tier that takes a volume when this one has no room.
+    #: Tier that takes a volume when this one is full.
     overflow: str | None = None
     is_public: bool = True
-    #: Ids of the projects that may use a private tier, as far as known; for
-    #: a catalog what it names them by.
+    #: Ids of the projects that may use a private tier, as far as known; for a
+    #: catalog, its names of them.
     projects: frozenset[str] = frozenset()
     #: {key: value} of the volume type.
     extra_specs: collections.abc.Mapping[str, str]
@@ -52,10 +52,10 @@ class ListedTier:
     pools: tuple[str, ...] | None = None
     #: Whether it is in effect, or will be when the catalog is applied.
     take_over: bool = True
-    #: {fio pattern: {limit: value}} of the catalog; None for an applied
-    #: tier, whose card has what there is room for.
+    #: {fio pattern: {limit: value}} of the catalog; None for an applied tier,
+    #: whose card has as much as fits.
     expect: expectations.Expectations | None = None
-    #: Why a part of it is not known; empty when all is.
+    #: Reason why a part of it is unknown, or ''.
     problem: str = ''
 
     @property
@@ -147,7 +147,7 @@ def applied(known: facts.VisibleCloud) -> tuple[ListedTier, ...]:
         for one in (
             *read.types.values(),
             *read.left_out,
-            # Beside a tier that works it is to take the place of its type.
+            # Next to a complete tier, it will replace the type of that tier.
             *(one for one in read.half_made if one.mark not in read.types),
         )
     )

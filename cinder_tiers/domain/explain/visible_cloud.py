@@ -21,7 +21,7 @@ class Hidden:
     """A fact that the user may not see."""
 
     what: str
-    #: The rule of the policy of Cinder, or of Glance, by which it is shown.
+    #: Policy rule of Cinder or Glance that shows it.
     policy: str
 
 
@@ -61,7 +61,7 @@ class KnownType:
     description: str = ''
     #: {key: value}, as far as the user may see them.
     extra_specs: collections.abc.Mapping[str, str]
-    #: Ids of the projects that may use it; None when all may.
+    #: Ids of the projects that may use it; None for all.
     projects: frozenset[str] | None = None
 
 
@@ -71,8 +71,8 @@ class DefaultType:
     """The volume type of requests that name none."""
 
     volume_type: KnownType
-    #: Whether it was set for the project, which counts as a wish, and not
-    #: for the whole cloud, which does not; None when that is hidden.
+    #: Whether it was set for the project, and so is a choice, not for the
+    #: whole cloud; None if that is hidden.
     is_projects: bool | None
 
 
@@ -86,8 +86,8 @@ class KnownImage:
     image: decision.Image
     #: Property cinder_img_volume_type, name or id of a volume type.
     type_ref: str | None = None
-    #: An image of a server that booted from a volume: what is made from it
-    #: is made from the snapshot that it names.
+    #: Whether it is an image of a server that booted from a volume, whose
+    #: snapshot a new volume is created from.
     stands_for_snapshot: bool = False
     #: Whether it holds the data of an encrypted volume.
     brings_key: bool = False
@@ -99,14 +99,14 @@ class KnownVolume:
 
     volume_id: str
     name: str | None
-    #: None: Cinder does not say.
+    #: None if Cinder does not report it.
     status: str | None
     project: str
     #: Name of its type; None for a volume without one.
     type_name: str | None
     #: Its type, where the user may see it.
     volume_type: KnownType | None
-    #: host@backend#pool; None when it has none, or when that is hidden.
+    #: host@backend#pool; None without a place, or if it is hidden.
     host: str | None
     size_gib: int = 0
     #: The image that it was made from.
@@ -116,23 +116,24 @@ class KnownVolume:
         default_factory=dict, hash=False
     )
     fixed_by: decision.FixedBy | None = None
-    #: The id that its driver stores it under, when that is another one, as
-    #: after some migrations (Cinder's `name_id`); None: `volume_id`.
+    #: Id under which its driver stores it, if it differs, as after some
+    #: migrations (Cinder's `name_id`); None: `volume_id`.
     stored_id: str | None = None
-    #: Whether it is a member of a group, whatever else fixes its place.
+    #: Whether it is a member of a group, even if something else fixes its
+    #: place.
     in_group: bool = False
     is_migrating: bool = False
-    #: Whether it is what Cinder copies a volume to that it migrates; Cinder
-    #: shows these to administrators only, and no quota has them.
+    #: Whether Cinder copies a migrating volume to it; Cinder shows these to
+    #: administrators only, and no quota counts them.
     is_migration_target: bool = False
     #: Whether its driver replicates it to another backend.
     is_replicated: bool = False
-    #: None: Cinder does not say; as `updated_at`, in UTC.
+    #: None if Cinder does not report it; in UTC, like `updated_at`.
     created_at: datetime.datetime | None = None
-    #: When anything of its record was last changed, if that was; Cinder sets
-    #: it whenever size, type or project change.
+    #: Time of the last change of its record, if any; Cinder sets it whenever
+    #: size, type or project change.
     updated_at: datetime.datetime | None = None
-    #: How many servers have it.
+    #: Number of servers that have it.
     servers: int = 0
 
 
@@ -147,11 +148,12 @@ class VisibleCloud:
     #: Sorted by name.
     types: tuple[KnownType, ...]
     default_type: DefaultType | None
-    #: None when they are hidden.
+    #: None if they are hidden.
     backends: tuple[backends.Backend, ...] | None
     hidden: tuple[Hidden, ...] = ()
-    #: Normal forms of the tags that Glance shows to all, where Cinder hides
-    #: those of tiers; None: they were not asked for, or are not published.
+    #: Normal forms of the tags that Glance publishes, for users from whom
+    #: Cinder hides those of tiers; None if they were not read, or are not
+    #: published.
     published_tags: frozenset[str] | None = None
 
     def find_type(self, ref: str) -> KnownType | None:
@@ -164,7 +166,8 @@ class VisibleCloud:
     @functools.cached_property
     def _types_by_ref(self) -> collections.abc.Mapping[str, KnownType]:
         """{name or id: type}, which an audit reads for each volume."""
-        # Of several with a name the first counts, and an id before a name.
+        # The first of several types with a name counts, and an id before a
+        # name.
         return {
             **{one.name: one for one in reversed(self.types)},
             **{one.type_id: one for one in reversed(self.types)},

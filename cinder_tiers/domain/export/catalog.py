@@ -36,7 +36,7 @@ _READ_ONLY = 'profile rbd-read-only pool='
 class Remark:
     """State that the catalog does not express."""
 
-    #: Name of the tier that it is about; None when it is about none.
+    #: Name of the tier that it is about, or None.
     tier: str | None = None
     text: str
 
@@ -47,9 +47,9 @@ class Exported:
 
     catalog: catalogs.Catalog
     remarks: tuple[Remark, ...]
-    #: What a plan for the catalog would do all the same.
+    #: Actions of a plan for the catalog.
     leftover: tuple[str, ...] = ()
-    #: {name of a tier: what it lacks, as it could not be read}
+    #: {name of a tier: parts that it lacks because they could not be read}
     undetermined: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict
     )
@@ -124,7 +124,7 @@ def _find_types(draft: _Draft) -> None:
     """Make each volume type a tier, or one that follows the image."""
     taken: dict[str, str] = {}
     types = draft.known.cinder.volume_types
-    # Ours come first, so that what is theirs steps back.
+    # Managed types come first, so others yield to them.
     for found in sorted(
         types.values(), key=lambda one: (not one.is_ours, one.name)
     ):
@@ -195,8 +195,8 @@ def _find_pools(
     :returns: {name: cluster} of clusters with a pool of a tier.
     """
     owners: dict[tuple[str, str], str] = {}
-    # A pool is one tier's: that which was made for it, or else ours, or else
-    # the plainest: types beside it are for encryption or features of volumes.
+    # A pool belongs to one tier: the one created for it, else a managed one,
+    # else the plainest, because further types are for encryption or features.
     for tier in sorted(
         draft.tiers.values(),
         key=lambda one: (
@@ -390,7 +390,7 @@ def _settle_tags(draft: _Draft) -> None:
 
 def _settle_priorities(draft: _Draft) -> None:
     """Give each tier with tags a priority of its own."""
-    # The name that sorts first wins at equal priorities, as in decide().
+    # As in decide(), the name that sorts first wins at equal priorities.
     tagged = sorted(
         ((name, tier) for name, tier in draft.tiers.items() if tier.tags),
         key=lambda item: (-item[1].priority, item[0]),

@@ -17,16 +17,16 @@ from cinder_tiers.domain.state import cinder as cinder_state
 class KnownCluster:
     """A Ceph cluster that could be read."""
 
-    #: Its name, and how it was reached.
+    #: Name of the cluster, and its connection.
     cluster: catalogs.Cluster
     fsid: str
-    #: With the options of all that `configured` has, and `configured_hosts`.
+    #: Includes all options in `configured` and `configured_hosts`.
     ceph: ceph_state.CephState
     #: {device class: {option: value}} that the monitors have for its OSDs.
     configured: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
-    #: {host: {option: value}} likewise, of any name in a mask of a host.
+    #: {host: {option: value}} for masks of hosts, by any name.
     configured_hosts: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
@@ -40,16 +40,16 @@ class KnownCluster:
 class Inventory:
     """The input of an export."""
 
-    #: With the projects of all private types, managed or not.
+    #: Includes the projects of all private types, managed or not.
     cinder: cinder_state.CinderState
     backends: tuple[backends.Backend, ...]
     clusters: tuple[KnownCluster, ...] = ()
-    #: {name of a cluster: why it could not be asked}
+    #: {name of a cluster: reason why it could not be read}
     unreached: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict
     )
-    #: {id of a project with access to a type: its name, None when Keystone
-    #: has no such project}
+    #: {id of a project with access to a type: its name; None if Keystone has
+    #: no such project}
     projects: collections.abc.Mapping[str, str | None] = dataclasses.field(
         default_factory=dict
     )

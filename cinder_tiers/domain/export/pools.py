@@ -428,7 +428,7 @@ def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
                 f'by {", ".join(sorted(foreign))}'
             )
         for one in difference.differences(before, pool):
-            # Set when the tier is taken over, which is asked for.
+            # Taking over the tier sets it, which is intended.
             if one.field == 'managed':
                 continue
             raise ValueError(

@@ -22,7 +22,7 @@ from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
 
-#: What CapabilitiesFilter compares with backends, too.
+#: CapabilitiesFilter also compares it with backends.
 _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
 
 Remarks = list[str]
@@ -227,7 +227,7 @@ def _extra_specs(
             continue
         if (
             folded.startswith(cinder_state.SCOPE)
-            # It is not known which spelling applies.
+            # Which spelling applies is unknown.
             or spellings[folded] > 1
             or not limits.EXTRA_SPEC_KEY.fits(key)
             or folded.removeprefix('capabilities:') == cinder_state.BACKEND
@@ -247,7 +247,7 @@ def _extra_specs(
 def _description(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> str | None:
-    # The promise is a setting of its own, and figures are of no tiers file.
+    # The promise is a setting of its own, and figures belong to no tiers file.
     text = descriptions.purpose(found.description)
     if not text:
         return None

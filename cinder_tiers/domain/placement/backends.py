@@ -18,9 +18,9 @@ import types
 
 from cinder_tiers.domain.state import cinder as cinder_state
 
-#: Capabilities that are names of a backend, or of a pool of one.
+#: Capabilities that name a backend, or its pool.
 _NAMES = ('volume_backend_name', 'pool_name')
-#: Capabilities of Cinder's own that backends of any kind have.
+#: Features of Cinder that backends of any kind report.
 _FEATURES = frozenset(
     {
         'multiattach',
@@ -32,10 +32,11 @@ _FEATURES = frozenset(
         'QoS_support',
     }
 )
-#: How near to one of `_NAMES` a word is a misspelling, 0 to 1.
+#: Similarity, from 0 to 1, at which a word counts as a misspelling of one of
+#: `_NAMES`.
 _NEAR = 0.8
 
-#: What Cinder takes for true (oslo_utils.strutils).
+#: Words that Cinder reads as true (oslo_utils.strutils).
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
 
 
@@ -43,7 +44,7 @@ def _is_true(value: object) -> bool:
     return str(value).strip().lower() in _TRUE
 
 
-#: {operator: (capability, wanted word) -> whether it is met}
+#: {operator: function of (capability, wanted word)}
 _OPERATORS = types.MappingProxyType(
     {
         '=': lambda found, wanted: float(found) >= float(wanted),
@@ -69,7 +70,7 @@ class Backend:
 
     #: host@backend#pool
     name: str
-    #: As the driver reports them.
+    #: Capabilities as reported by the driver.
     capabilities: collections.abc.Mapping[str, object]
 
 
@@ -80,7 +81,7 @@ class Mismatch:
     key: str
     #: None for an extra spec without a value.
     wanted: str | None
-    #: None when the backend does not report the capability.
+    #: None if the backend does not report the capability.
     found: str | None
 
     def __str__(self) -> str:

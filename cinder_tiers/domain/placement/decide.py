@@ -19,10 +19,10 @@ from cinder_tiers.domain.placement.decision import RequestVerdict
 from cinder_tiers.domain.placement.decision import Rule
 from cinder_tiers.domain import tags
 
-#: The operator's choices where nothing is said.
+#: Default policies of the operator.
 DEFAULT_POLICY = decision.Policy()
 
-#: {who named the type: the rule by which such a type wins over the image}
+#: {source of the type: rule by which its type overrides the image}
 _TYPE_RULES = types.MappingProxyType(
     {
         decision.TypeSource.REQUEST: Rule.EXPLICIT_TYPE,
@@ -80,7 +80,7 @@ def decide(
         for tier, obstacle in zip(asked, obstacles, strict=True)
         if obstacle is None
     ]
-    # What the image selects rather than the tier that it would get.
+    # Obstacles of the tiers before the chosen one.
     before = obstacles[: obstacles.index(None)] if usable else obstacles
     closed = [
         obstacle.tier
@@ -149,7 +149,8 @@ def decide_on_error(
                 if on_error is decision.OnError.FAIL
                 else _not_ours(error, *settled.reasons)
             )
-        # The type of the project is to be held, as the image might name one.
+        # The type of the project does not count yet, as the image might name
+        # one.
         if is_refused and settled.because_of(Rule.PROJECT_TYPE):
             return _not_ours(error, *settled.reasons)
         return settled
@@ -216,7 +217,7 @@ def _obstacle(
     request: decision.Request,
 ) -> Reason | None:
     """Return why a tier cannot serve a request; None if it can."""
-    # A tier that is elsewhere is none for the volume, whoever may use it.
+    # A tier in another zone does not count, regardless of access.
     if not tier.is_in_zone(request):
         return Reason(rule=Rule.NOT_IN_ZONE, tier=tier.name)
     if not tier.serves(request):
@@ -344,7 +345,7 @@ def _fall_back(
 ) -> PlacementDecision:
     """Return the decision for the fallback tier, or without one."""
     zone = request.zone or request.default_zone
-    # First those that are restricted to the zone, last those to others.
+    # Tiers restricted to the zone come first, those of other zones last.
     fallbacks = sorted(
         (tier for tier in ranked if tier.fallback),
         key=lambda tier: (

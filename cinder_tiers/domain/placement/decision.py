@@ -129,9 +129,9 @@ class Policy:
 
     tag_trust: TagTrust = TagTrust.OWN_AND_PUBLIC
     on_no_access: OnNoAccess = OnNoAccess.FALLBACK
-    #: Key in the metadata of a volume whose value is a tag; None for none.
+    #: Metadata key of a volume whose value is a tag, or None.
     metadata_key: str | None = None
-    #: Whether it counts as well for volumes that are made from an image.
+    #: Whether it also counts for volumes created from an image.
     metadata_with_image: bool = False
     project_type: ProjectType = ProjectType.FIRST
     #: Whether it was read from Cinder's configuration; else it is assumed.
@@ -149,19 +149,19 @@ class AppliedTier:
     #: The highest wins when the tags of an image select several tiers.
     priority: int = 0
     fallback: bool = False
-    #: Name of the tier that may take a volume when this one has no room.
+    #: Name of the tier that may take a volume when this one is full.
     overflow: str | None = None
-    #: Ids of the projects that may use the tier; None when all may.
+    #: Ids of the projects that may use the tier; None for all.
     projects: frozenset[str] | None = None
-    #: What its volume type gives to volumes.
+    #: Properties of volumes of its volume type.
     offers: frozenset[Feature] = frozenset()
     #: Availability zones to which its volume type is restricted (extra spec
     #: `RESKEY:availability_zones`); None for all.
     type_zones: frozenset[str] | None = None
-    #: Availability zones in which it has backends; None when not known.
+    #: Availability zones in which it has backends; None if unknown.
     backend_zones: frozenset[str] | None = None
-    #: Whether its volume type has another name, as a copy has: among equals
-    #: it comes last.
+    #: Whether its volume type has another name, as a copy has; such a tier
+    #: comes last among equals.
     is_renamed: bool = False
 
     def is_in_zone(self, request: 'Request') -> bool:
@@ -203,9 +203,9 @@ class Image:
 
     #: Project id of the owner; None for an image without an owner.
     owner: str | None
-    #: public, community, shared or private, in Glance's words.
+    #: public, community, shared or private, as in Glance.
     visibility: str
-    #: Tags as they were typed: hostile text.
+    #: Tags as typed, which is hostile text.
     tags: frozenset[str] = frozenset()
     #: Whether it holds the data of an encrypted volume, together with the id
     #: of its key (property `cinder_encryption_key_id`).
@@ -234,10 +234,9 @@ class NamedType:
     source: TypeSource
     #: Whether it leaves the choice to the image.
     follows_image: bool
-    #: Its name; None where it is not known or not to be repeated.
+    #: Name of the type; None if it is unknown or must not be repeated.
     name: str | None = None
-    #: What it gives to volumes; a tier that takes its place must give as
-    #: much.
+    #: Properties of its volumes, which a tier that replaces it must also give.
     offers: frozenset[Feature] = frozenset()
 
 
@@ -249,33 +248,31 @@ class Request:
     project: str
     #: Whether the request has Cinder's admin rights.
     is_admin: bool = False
-    #: None when no type was named: it follows the image.
+    #: None if no type was named, so the volume follows the image.
     named_type: NamedType | None = None
     fixed_by: FixedBy | None = None
-    #: Whether the volume exists and is to move: a retype or a migration.
+    #: Whether an existing volume moves: a retype or a migration.
     moves: bool = False
-    #: None for a volume that is not made from an image.
+    #: None for a volume that is not created from an image.
     image: Image | None = None
-    #: The tag that the metadata of the volume name: hostile text; None when
-    #: they name none.
+    #: Tag named by the metadata of the volume, which is hostile text, or None.
     metadata_tag: str | None = None
     #: Availability zone that the request names.
     zone: str | None = None
-    #: Availability zone of a volume for which none is named; None when not
-    #: known.
+    #: Availability zone of a volume without a named one; None if unknown.
     default_zone: str | None = None
-    #: What the volume has already and must keep.
+    #: Properties that the volume has and must keep.
     has: frozenset[Feature] = frozenset()
-    #: What the volume type gives that Cinder takes when no tier is chosen.
+    #: Properties of the volume type that Cinder uses if no tier is chosen.
     cinder_offers: frozenset[Feature] = frozenset()
-    #: Whether the volume has its type for good, as in cinder-scheduler: a
-    #: tier then says where it goes and not what it is.
+    #: Whether the volume keeps its type, as in cinder-scheduler; a tier then
+    #: determines its place, but not its properties.
     keeps_type: bool = False
-    #: Whether Glance does not show the image to the project, as it will not
-    #: to Cinder.
+    #: Whether Glance does not show the image to the project, and so not to
+    #: Cinder.
     is_refused: bool = False
-    #: Whether the image, which could not be read, may name a volume type:
-    #: nothing stronger names one.
+    #: Whether the image, which could not be read, may name a volume type, and
+    #: no stronger source does.
     may_name_type: bool = False
     #: Whether the image, which could not be read, may bring a key.
     may_bring_key: bool = False
@@ -287,7 +284,7 @@ class Request:
         if self.named_type is not None:
             needs |= self.named_type.offers
         else:
-            # What Cinder alone would encrypt is encrypted.
+            # A volume that Cinder alone would encrypt is encrypted.
             needs |= self.cinder_offers & {Feature.ENCRYPTION}
         if self.image is not None and self.image.brings_key:
             needs |= {Feature.ENCRYPTION}
@@ -299,11 +296,11 @@ class Reason:
     """A rule that applied, and the values that it used."""
 
     rule: Rule
-    #: Name of the tier that the rule speaks of.
+    #: Name of the tier that the rule is about.
     tier: str | None = None
-    #: What was found: known tags, a number of tags, a priority, a visibility.
+    #: Value found: known tags, a number of tags, a priority, a visibility.
     found: str | int | None = None
-    #: What was needed instead.
+    #: Value needed instead.
     wanted: str | int | None = None
 
     @property
@@ -335,9 +332,9 @@ class PlacementDecision:
     """
 
     verdict: RequestVerdict
-    #: Set when the verdict is TIER.
+    #: Set if the verdict is TIER.
     tier: AppliedTier | None = None
-    #: The tier that may take the volume when `tier` has no room.
+    #: Tier that may take the volume when `tier` is full.
     overflow: AppliedTier | None = None
     #: Every rule that applied, in the order of application.
     reasons: tuple[Reason, ...] = ()

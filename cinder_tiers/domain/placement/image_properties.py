@@ -5,7 +5,7 @@
 import collections.abc
 import json
 
-#: Names the volume type of volumes made from the image.
+#: Property with the volume type of volumes created from the image.
 VOLUME_TYPE = 'cinder_img_volume_type'
 #: Nova's list of the disks of a server that an image was made of.
 BLOCK_DEVICES = 'block_device_mapping'
@@ -14,7 +14,7 @@ ENCRYPTION_KEY = 'cinder_encryption_key_id'
 
 #: Characters of a volume type's name in Cinder's database.
 _NAME_CHARACTERS = 255
-# What Cinder converts from JSON text as it reads an image.
+# Properties that Cinder converts from JSON text when it reads an image.
 _CONVERTED = (BLOCK_DEVICES, 'mappings')
 
 
@@ -60,7 +60,7 @@ def boot_device(
         return None
     if not isinstance(devices, list):
         return None
-    # As Cinder compares: False and 0.0 equal 0.
+    # False and 0.0 equal 0, as in Cinder.
     return next(
         (
             device

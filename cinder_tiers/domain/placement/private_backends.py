@@ -78,7 +78,8 @@ def closed_to(
             closed[names].update(claim.backends)
         elif opens:
             opened[names].update(claim.backends)
-    # A backend that some tier names is not opened by what another asks for.
+    # A backend that a closed tier names is opened only by a type that also
+    # names it.
     return frozenset(
         closed[True] - opened[True]
         | closed[False] - opened[True] - opened[False]

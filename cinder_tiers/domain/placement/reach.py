@@ -54,7 +54,7 @@ class Reach:
     def remedy(self) -> str:
         """Advice for the operator."""
         name = self.volume_type.name
-        # The update of OpenStackClient is refused (400 of Cinder 29.0.0).
+        # Cinder 29.0.0 refuses the update of OpenStackClient (400).
         close = (
             'make it private ("cinder type-update --is-public False" with the '
             f'id of {name!r})'

@@ -20,13 +20,13 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 
-#: What Cinder takes for true after `<is>` (oslo_utils.strutils).
+#: Words that Cinder reads as true after `<is>` (oslo_utils.strutils).
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
 
-#: By which Cinder restricts a volume type to some availability zones.
+#: Extra spec that restricts a volume type to availability zones in Cinder.
 ZONES = 'RESKEY:availability_zones'
 
-# More extra specs of Cinder's own.
+# Further extra specs of Cinder's own.
 _MULTIATTACH = 'multiattach'
 _REPLICATION = 'replication_enabled'
 
@@ -58,7 +58,7 @@ def features(
     ['multiattach', 'replication']
     """
     found = {decision.Feature.ENCRYPTION} if is_encrypted else set()
-    # Nothing but this text (cinder/volume/flows/api/create_volume.py).
+    # Only this text counts (cinder/volume/flows/api/create_volume.py).
     if extra_specs.get(_MULTIATTACH) == cinder_state.TRUE:
         found.add(decision.Feature.MULTIATTACH)
     # As is_boolean_str of cinder/volume/volume_utils.py.
@@ -155,15 +155,15 @@ class TypeReading:
     """The tier that a volume type describes."""
 
     type_id: str
-    #: Of the volume type.
+    #: Name of the volume type.
     name: str
-    #: Name of the tier that it says it is; None for any other type.
+    #: Name of the tier in its mark; None for any other type.
     mark: str | None
     #: Set for a type with a mark that can be read.
     tier: decision.AppliedTier | None = None
-    #: Why it is not the type of its tier; None when it is.
+    #: Reason why it is not the type of its tier, or None.
     problem: str | None = None
-    #: Whether an apply made it, and has not opened it yet.
+    #: Whether an apply created it, and has not opened it yet.
     is_half_made: bool = False
 
     @property
@@ -227,7 +227,7 @@ class ReadTiers:
     types: collections.abc.Mapping[str, TypeReading]
     #: Marked types that are not tiers, because of their `problem`.
     left_out: tuple[TypeReading, ...]
-    #: Those that an apply has not opened yet, with that as their `problem`.
+    #: Types that an apply has not opened yet, with that as `problem`.
     half_made: tuple[TypeReading, ...] = ()
 
     @property

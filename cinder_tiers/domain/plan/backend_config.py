@@ -17,16 +17,16 @@ from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
-#: ceph.conf of clusters that name none, where the caller has no other.
+#: ceph.conf of clusters without one, unless the caller has another.
 DEFAULT_CONF = '/etc/ceph/ceph.conf'
 
 
 class Driver(enum.Enum):
     """Driver of Cinder that serves the tiers."""
 
-    #: Cinder's own: a section for each tier.
+    #: Cinder's own driver, with a section for each tier.
     RBD = 'rbd'
-    #: `cinder_tiers.driver.rbd`: a section for the tiers of a cluster.
+    #: `cinder_tiers.driver.rbd`, with a section for all tiers of a cluster.
     TIERED = 'tiered'
 
 
@@ -93,7 +93,7 @@ def backends(
                 'tiers_rbd_pools': entry,
                 **common,
             }
-    # An empty one would switch all backends off.
+    # An empty value would switch off all backends.
     enabled = {'enabled_backends': ','.join(made)} if made else {}
     return {'DEFAULT': enabled | default_section(catalog), **made}
 

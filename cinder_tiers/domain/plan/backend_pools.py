@@ -25,11 +25,11 @@ class Elsewhere:
     """Backends of a tier that keep volumes in another pool."""
 
     tier: str
-    #: {field: value} of what differs, as the backends report it.
+    #: {field: value reported by the backends} of differences.
     current: collections.abc.Mapping[str, object]
-    #: The pool that the tier declares.
+    #: Pool that the tier declares.
     rbd: catalogs.RbdPool
-    #: {field: value} of what differs, as it is declared.
+    #: {field: declared value} of differences.
     expected: collections.abc.Mapping[str, object]
     reason: str
     remedy: str
@@ -49,8 +49,8 @@ def find_elsewhere(
     :returns: findings in the order of the file.
     """
     for served in served_pools(catalog, backends, fsids):
-        # Nothing tells the zone of a backend: of a type that is for some
-        # zones, those with another pool may be in the others.
+        # The zone of a backend is unknown: if a type is restricted to zones,
+        # backends with another pool may be in other zones.
         if (
             extra_specs.zones(served.tier.extra_specs) is None
             or not served.is_here
@@ -63,10 +63,10 @@ class Served:
     """Pools in which the backends of a tier keep volumes."""
 
     tier: catalogs.CephTier
-    #: Whether one of them keeps volumes in the pool that is declared.
+    #: Whether a backend keeps volumes in the declared pool.
     is_here: bool
-    #: {(fsid, pool): names of the backends}, sorted, of those that keep them
-    #: in a pool that no tier with these backends declares.
+    #: {(fsid, pool): names of backends}, sorted, for pools that no tier with
+    #: these backends declares.
     elsewhere: collections.abc.Mapping[
         tuple[str, str], collections.abc.Sequence[str]
     ]

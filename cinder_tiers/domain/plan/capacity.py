@@ -13,7 +13,7 @@ from cinder_tiers.domain.plan import data_movement
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
 
-#: {OSD id: bytes that are added; fewer when negative}
+#: {OSD id: added bytes, negative for fewer}
 Added = collections.abc.Mapping[int, float]
 
 
@@ -22,9 +22,9 @@ class FillLevel:
     """Fill level of a group of OSDs: ratios from 0, above 1 if too full."""
 
     osds: int
-    #: Of all of them together.
+    #: Ratio of all OSDs together.
     ratio: float
-    #: Of the fullest one, which is what Ceph stops at.
+    #: Ratio of the fullest OSD, at which Ceph stops.
     fullest_ratio: float
 
 
@@ -35,8 +35,8 @@ class CapacityChange:
     rule: ceph_state.CrushRule
     before: FillLevel
     after: FillLevel
-    #: nearfull, backfillfull or full: the highest of these ratios that the
-    #: fullest OSD then reaches; '' for none, and when nothing is added.
+    #: nearfull, backfillfull or full: the highest ratio that the fullest OSD
+    #: reaches; '' for none, or if nothing is added.
     passes: str
     #: That ratio; 0 without one.
     limit_ratio: float

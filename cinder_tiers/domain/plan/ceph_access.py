@@ -16,11 +16,11 @@ from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import ceph as ceph_state
 
-#: Of commands to the manager, which the monitors pass on.
+#: Answers commands that the monitors pass on to the manager.
 MGR = 'mgr'
 MON = 'mon'
 OSD = 'osd'
-#: What may stand in a capability without quotes (src/mon/MonCap.cc).
+#: Names without quotes in a capability (src/mon/MonCap.cc).
 _PLAIN = re.compile('[A-Za-z0-9_./-]+')
 #: The object that has the RBD options of a pool (src/cls/rbd, RBD_INFO).
 _RBD_INFO = 'rbd_info'
@@ -28,7 +28,7 @@ _RBD_INFO = 'rbd_info'
 #: (src/include/rbd_types.h); none has data.
 _RBD_HEADER = 'rbd_header.'
 _RBD_OPEN = ('rbd_directory', 'rbd_id.', _RBD_INFO, 'rbd_trash', _RBD_HEADER)
-#: Where librbd looks for an image of Cinder that is gone (RBD_SUFFIX, of the
+#: Object where librbd looks for a missing image of Cinder (RBD_SUFFIX, of the
 #: format before 2).
 _RBD_OLD_HEADER = 'volume-'
 
@@ -38,16 +38,16 @@ class CephCommand:
     """A command of Ceph, and the permission to send it."""
 
     prefix: str
-    #: `MON`, `MGR` or `OSD`, who answers it.
+    #: `MON`, `MGR` or `OSD`, which answers it.
     daemon: str = MON
-    #: As in src/mon/MonCommands.h; * where nothing less will do.
+    #: As in src/mon/MonCommands.h; * if nothing less is enough.
     permission: str = 'r'
-    #: Whether a user who may not send it still gets on; then another command
-    #: takes its place, or its output is not known.
+    #: Whether a user may lack it: another command replaces it, or its output
+    #: stays unknown.
     is_optional: bool = False
 
 
-#: All that `observe` sends.
+#: All commands of `observe`.
 READS = (
     CephCommand(prefix='auth get', permission='rx'),
     CephCommand(prefix='config dump'),
@@ -70,12 +70,12 @@ READS = (
     CephCommand(prefix='osd pool autoscale-status', daemon=MGR),
     CephCommand(prefix='balancer status', daemon=MGR),
     CephCommand(prefix='config show', daemon=MGR),
-    # What a cluster does at the moment; only watch asks, and goes on without.
+    # Current changes of a cluster; only watch reads them, and can do without.
     CephCommand(prefix='config log', is_optional=True),
     CephCommand(prefix='status', is_optional=True),
     CephCommand(prefix='osd perf', daemon=MGR, is_optional=True),
     CephCommand(prefix='rbd perf image stats', daemon=MGR, is_optional=True),
-    # Before a fault, and until nothing of it is left.
+    # Sent before a fault, and until it is undone.
     CephCommand(prefix='osd ok-to-stop', daemon=MGR),
     CephCommand(prefix='pg ls-by-osd', daemon=MGR),
     CephCommand(prefix='pg ls-by-pool', daemon=MGR),
@@ -94,7 +94,7 @@ READS = (
         is_optional=True,
     ),
 )
-#: Of a new pool, which gets its name last.
+#: Rename of a new pool, which gets its final name last.
 _RENAME = 'osd pool rename'
 _POOL_WRITES = (
     'osd crush rule create-erasure',
@@ -108,16 +108,16 @@ _POOL_WRITES = (
     'osd pool set-quota',
 )
 _CACHE_WRITES = ('osd tier add', 'osd tier cache-mode', 'osd tier set-overlay')
-#: To take a cache away. Who does needs the objects of the cache, too, so that
-#: no user with less than all rights is made for it.
+#: Commands to remove a cache. That also needs access to the objects of the
+#: cache, so no user with fewer than all rights is created for it.
 _CACHE_REMOVALS = ('osd tier remove', 'osd tier remove-overlay')
 _AFFINITY_WRITES = ('osd primary-affinity',)
-# For some CRUSH rules, Ceph has no command of its own.
+# Ceph has no command for some CRUSH rules.
 _MAP_WRITES = ('osd setcrushmap',)
-# A sweep removes again what was not set before it.
+# A sweep removes options that were not set before it.
 _OPTION_WRITES = ('config rm', 'config set')
 _USER_WRITES = ('auth caps', 'auth get-or-create')
-#: All that `execute` sends besides, but for faults.
+#: All other commands of `execute`, except for faults.
 WRITES = tuple(
     CephCommand(
         prefix=prefix,
@@ -133,8 +133,8 @@ WRITES = tuple(
         *_USER_WRITES,
     )
 )
-#: What faults send besides. No user with less than all rights is made for
-#: them: who may mark OSDs out and down needs to be trusted as much.
+#: Further commands of faults. No user with fewer than all rights is created
+#: for them: a user who may mark OSDs out and down needs the same trust.
 FAULT_WRITES = (
     CephCommand(prefix='osd down', permission='rw'),
     CephCommand(prefix='osd in', permission='rw'),

@@ -139,7 +139,7 @@ def changed_since_plan(
         return ()
     if action.before is None:
         # Created after the plan, which does not show it. An encryption has no
-        # marker; one that an interrupted apply set is as it should be.
+        # marker; one that an interrupted apply set has the declared value.
         is_foreign = (
             isinstance(current, cinder_state.TypeEncryption)
             or (
@@ -174,7 +174,7 @@ def changed_since_plan(
             field=name, before=now.get(name), after=old.get(name)
         )
         for name in sorted(changed)
-        # Of OSDs only the configured values are read again.
+        # For OSDs, only the configured values are read again.
         if not (isinstance(current, ceph_state.OsdOptions) and name not in now)
         if not _between(now.get(name), old.get(name), new.get(name))
     )
@@ -200,7 +200,7 @@ def _named(
     name = name.strip()
     if found := _keys_named(refused, name, names):
         return found, None
-    # A field may have a colon, too, such as extra_specs.tiers:tags.
+    # A field may also have a colon, such as extra_specs.tiers:tags.
     whole = name.split(':')
     for words in range(len(whole) - 1, 0, -1):
         object_name = ':'.join(whole[:words]).strip()

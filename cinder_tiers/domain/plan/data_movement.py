@@ -14,7 +14,7 @@ import typing
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
 
-#: {OSD id: share of the data of a pool, of all that sum up to 1}
+#: {OSD id: share of the data of a pool}; the shares add up to 1.
 Shares = collections.abc.Mapping[int, float]
 
 _Place = typing.TypeVar('_Place')
@@ -106,7 +106,7 @@ def _parts(
     most = 1 / max(1, min(number, len(weights)))
     parts: dict[_Place, float] = {}
     rest, left = sum(weights.values()), 1.0
-    # The heaviest first: what it cannot have is for those after it.
+    # The heaviest place comes first: the next ones get what it cannot have.
     for place in sorted(weights, key=weights.__getitem__, reverse=True):
         parts[place] = min(most, left * weights[place] / rest)
         rest -= weights[place]

@@ -34,16 +34,14 @@ _PROBLEMS = {
 class Effect:
     """Effect of an action on data and free space; sizes are estimates."""
 
-    #: What OSDs write because of it, from 0 to all copies of the pool; None
-    #: when it cannot be determined.
+    #: Bytes that OSDs write, up to all copies of the pool; None if unknown.
     bytes_to_move: int | None = 0
-    #: What the pool then takes more on the OSDs, less when negative; None
-    #: when it cannot be determined.
+    #: Bytes that the pool then takes in addition, negative for fewer; None if
+    #: unknown.
     bytes_added: int | None = 0
-    #: For people, each a statement of its own.
+    #: Independent statements for people.
     statements: tuple[str, ...] = ()
-    #: Those statements that say that volumes would stop being served, or the
-    #: move would not end.
+    #: Statements that volumes would lose their pool, or the move not end.
     problems: tuple[str, ...] = ()
 
     @property
@@ -270,7 +268,7 @@ def _moved(
             before, after, rules=rules, shares=(old, new), osds=ceph.osds
         )
     )
-    # Chances that add up to all copies can be more than that by rounding.
+    # Rounding can make the sum of chances exceed all copies.
     moved = one_copy * max(0.0, after.size - kept)
     grown = one_copy * (after.size - before.size)
     added = {

@@ -22,8 +22,8 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 
-#: What is of a cluster, and not of one tier; rules and profiles alone do
-#: nothing.
+#: Objects of a cluster, not of one tier; rules and profiles alone have no
+#: effect.
 _OF_CLUSTER = frozenset(
     {
         actions.Kind.OSD_OPTIONS,
@@ -40,16 +40,16 @@ class Doubt:
     """A tier whose volumes may be elsewhere than the file declares."""
 
     tier: catalogs.CephTier
-    #: What backends of the tier report in place of its pool; none when one of
-    #: them serves the pool.
+    #: Pools that backends of the tier report instead of its own; empty if one
+    #: of them serves its pool.
     elsewhere: collections.abc.Mapping[
         tuple[str, str], collections.abc.Sequence[str]
     ]
-    #: Whether they report another cluster only.
+    #: Whether they report only another cluster.
     is_other_cluster: bool
-    #: Pools with data of volumes that do not exist.
+    #: Missing pools with data of volumes.
     lost: frozenset[str]
-    #: Names of the volume types of which the volumes are in question.
+    #: Names of the volume types whose volumes are in question.
     volume_types: tuple[str, ...]
 
 

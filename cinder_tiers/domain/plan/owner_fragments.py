@@ -18,13 +18,13 @@ from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import ceph as ceph_state
 
-#: Of the CephCluster in the examples of Rook.
+#: Namespace of the CephCluster in the examples of Rook.
 ROOK_NAMESPACE = 'rook-ceph'
-#: A name that an object of Kubernetes may have (RFC 1123, subdomain).
+#: Name of an object of Kubernetes (RFC 1123, subdomain).
 _KUBERNETES_NAME = re.compile(
     r'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
 )
-#: What the schema of CephBlockPool allows (Rook 1.20, ErasureCodedSpec).
+#: Plugins in the schema of CephBlockPool (Rook 1.20, ErasureCodedSpec).
 _ROOK_PLUGINS = frozenset({'isa', 'jerasure'})
 _ROOK_STRIPE_UNITS = {
     2**12: '4Ki',
@@ -45,11 +45,11 @@ _OSA_UUID = '{{ cinder_ceph_client_uuid }}'
 class Fragment:
     """Text for one file of an owner."""
 
-    #: Where it belongs, such as `/etc/kolla/globals.yml`.
+    #: File or command, such as `/etc/kolla/globals.yml`.
     place: str
-    #: Each a document of that file, which is YAML.
+    #: Documents of that file, which is YAML.
     documents: tuple[collections.abc.Mapping[str, object], ...]
-    #: What else is to be known, a line each.
+    #: Notes, a line each.
     notes: tuple[str, ...] = ()
 
 
@@ -101,7 +101,7 @@ def _block_pool(
     profiles = {one.name: one for one in wanted.erasure_code_profiles}
     spec: dict[str, object] = {'failureDomain': rule.failure_domain}
     sections: dict[str, dict[str, object]] = {}
-    # For two classes, Rook's template of a rule needs the root by its name.
+    # Rook's template of a rule for two classes needs the name of the root.
     if rule.root != catalogs.CRUSH_ROOT or rule.primary_device_class:
         spec['crushRoot'] = rule.root
     if rule.device_class:
@@ -174,7 +174,7 @@ def rook_values(
         _, arguments = pool_options.command_of(pool.name, name, value)
         where: tuple[str, str, object]
         if name == 'quota_max_bytes':
-            # A text, for it may have a suffix.
+            # The value is text because it may have a suffix.
             where = ('quotas', 'maxSize', arguments['val'])
         elif name == 'quota_max_objects':
             where = ('quotas', 'maxObjects', int(arguments['val']))
@@ -339,7 +339,7 @@ def _osd_specification(
         if rotational
         else device_class == _ROTATIONAL_CLASS
     )
-    # A log lies with the database unless it has a disk of its own.
+    # A log is with the database unless it has a disk of its own.
     fast_db = any(one.fast_db for one in required)
     fast_wal = not fast_db and any(one.fast_wal for one in required)
     return {
@@ -523,8 +523,8 @@ def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
             place='/etc/openstack_deploy/user_variables.yml',
             documents=(
                 {
-                    # Else each backend gets a public volume type of its own,
-                    # by which anybody reaches the pool of a private tier.
+                    # Otherwise each backend gets a public volume type, with
+                    # which anybody reaches the pool of a private tier.
                     'cinder_manage_volume_types': False,
                     **(
                         {

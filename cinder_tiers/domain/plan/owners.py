@@ -117,6 +117,6 @@ def _refusal(
     return actions.Refusal(
         reason=reason,
         remedy=remedy,
-        # A pool that was made by hand has no resource.
+        # A pool created by hand has no resource.
         yields_to_consent=True,
     )

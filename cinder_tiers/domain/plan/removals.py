@@ -67,7 +67,7 @@ def last(
     place = {kind: turn for turn, kind in enumerate(registry.BY_KIND)}
     made: list[actions.Action] = []
     deleted: list[actions.Action] = []
-    # What leaves the choice to the image comes when there are tiers to choose.
+    # A type that follows the image comes after the tiers that it can choose.
     last_of_type = place[actions.Kind.PROJECT_DEFAULTS] - 0.5
     for action in sorted(
         planned,
@@ -77,8 +77,8 @@ def last(
     ):
         (deleted if action.after is None else made).append(action)
     late: set[actions.Key] = set()
-    # What is still closed has nothing that could be missed, and others may
-    # wait for it to be opened.
+    # A closed type is not in use yet, and other actions may wait for it to be
+    # opened.
     closed = {
         one.key
         for one in made

@@ -22,7 +22,7 @@ class Unheeded:
     """A tier with limits that no volume gets."""
 
     tier: str
-    #: Which limits, and which backends.
+    #: Names the limits and the backends.
     reason: str
     remedy: str
 

@@ -30,9 +30,9 @@ class Unserved:
     """A tier without a backend that may take a volume."""
 
     tier: str
-    #: What is asked of backends, and what they have in place of it.
+    #: Requirements for backends, and their values instead.
     reason: str
-    #: What becomes of volumes of the tier.
+    #: Consequence for volumes of the tier.
     effect: str
     remedy: str
 
@@ -69,7 +69,7 @@ def find(
                 catalog, tier, volume_types.get(tier.type_name)
             )
         )
-        # Of the type, it names the backends of the overflow as well.
+        # In the type, it also names the backends of the overflow.
         specs.pop(cinder_state.BACKEND, None)
         reason = _why_not(tier, specs, backends, by_name)
         if reason is None:

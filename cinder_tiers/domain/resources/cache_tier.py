@@ -36,15 +36,15 @@ WRITEBACK = 'writeback'
 #: Clients read the cache and write to the pool behind it; an object that is
 #: in the cache is not refreshed.
 READONLY = 'readonly'
-#: Clients write to the pool behind the cache, but for objects that the cache
-#: has; nothing new gets into it but what clients lock.
+#: Clients write to the pool behind the cache, except for objects in the cache;
+#: only objects that clients lock get into it.
 PROXY = 'proxy'
-#: The major release of Ceph that advises against cache tiers.
+#: Major release of Ceph that deprecates cache tiers.
 DEPRECATED_SINCE = 18
-#: What a pool has that was just made a tier.
+#: Mode of a pool that just became a tier.
 NO_MODE = 'none'
 
-#: {mode that is wanted: modes from which data stays right}. A cache that was
+#: {wanted mode: modes that it may follow without wrong data}. A cache that was
 #: `NO_MODE` or `READONLY` may hold stale objects.
 SAFE_MODES_BEFORE: collections.abc.Mapping[str, frozenset[str]] = (
     types.MappingProxyType(
@@ -72,7 +72,7 @@ COUNTS = (
     'min_write_recency_for_promote',
 )
 KNOWN = frozenset({'hit_set_type', *RATIOS, *COUNTS})
-#: What `ceph osd tier add-cache` chooses (osd_tier_default_cache_hit_set_*);
+#: Values of `ceph osd tier add-cache` (osd_tier_default_cache_hit_set_*);
 #: without hit sets Ceph neither promotes by use nor stops warning.
 DEFAULTS: collections.abc.Mapping[str, catalogs.Value] = (
     types.MappingProxyType(
@@ -81,7 +81,7 @@ DEFAULTS: collections.abc.Mapping[str, catalogs.Value] = (
 )
 
 _TARGET_BYTES = 'target_max_bytes'
-#: {limit of what a cache holds: how a value of it is written}
+#: {limit of a cache's content: format of its value}
 _TARGETS: collections.abc.Mapping[
     str, collections.abc.Callable[[int], str]
 ] = types.MappingProxyType(
@@ -91,7 +91,7 @@ _TARGETS: collections.abc.Mapping[
     }
 )
 _NO_TARGET = '0'
-#: Id of the pool where there is none (src/osd/osd_types.h).
+#: Id that stands for no pool (src/osd/osd_types.h).
 _NO_POOL = -1
 # Ceph keeps ratios in millionths.
 _RATIO_DECIMALS = 6
@@ -603,7 +603,7 @@ def observed(dumped: dict) -> dict[str, str]:
     """
     return {
         'hit_set_type': dumped['hit_set_params']['type'],
-        # Of a limit, plans read the number again.
+        # Plans read the number of a limit again.
         **{name: str(operator.index(dumped[name])) for name in COUNTS},
         **{
             name: normal(name, dumped[f'{name}_micro'] / 1e6)

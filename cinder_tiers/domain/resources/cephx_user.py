@@ -23,10 +23,10 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
-#: Of the keys that every Ceph release reads.
+#: Cipher of the keys that every Ceph release reads.
 _OLD_CIPHER = 'aes'
-#: Users, without `client.`, of Ceph itself, of its gateways and of what
-#: deploys it (ceph src/pybind/mgr/cephadm/services, src/ceph-create-keys; rook
+#: Users, without `client.`, of Ceph itself, of its gateways and of deployment
+#: tools (ceph src/pybind/mgr/cephadm/services, src/ceph-create-keys; rook
 #: pkg/operator/ceph: csi/secrets.go, config/keyring, and its external script).
 _OF_CEPH = re.compile(
     r'admin|healthchecker'

@@ -22,12 +22,12 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
-#: The first release with multi-step retry rules, and the names of it and of
-#: those since, as require_min_compat_client has them.
+#: First release with multi-step retry rules; its name and later ones as in
+#: require_min_compat_client.
 MSR_SINCE = 19
 _CLIENTS_WITH_MSR = ('squid', 'tentacle', 'umbrella', 'vampire')
 
-#: Failure domains that a message names.
+#: Maximum number of failure domains in a message.
 _MOST_SHOWN = 5
 
 Named = ceph_state.CrushRule | ceph_state.ErasureCodeProfile
@@ -59,7 +59,7 @@ def pools_in(
             profile and _makes_the_same_chunks(used_profile, profile)
         ):
             used_profile = None
-        # A rule for erasure code is made from the profile of its name.
+        # Ceph creates a rule for erasure code from the profile of its name.
         if profile and not (
             used_profile and (used or name in ceph.crush_rules)
         ):
@@ -329,7 +329,7 @@ def _placement(
     for need in _domains_needed(rbd):
         buckets = _buckets(rbd, need, ceph)
         if len(buckets) >= need.domains or (
-            # OSDs may be out for an hour: what exists stays as it is.
+            # OSDs may be out for an hour, so an existing pool is accepted.
             _is_there(rbd, ceph)
             and len(_buckets(rbd, need, _as_if_in(ceph))) >= need.domains
         ):
@@ -358,15 +358,15 @@ def _placement(
 class _Need:
     """Failure domains that a pool needs."""
 
-    #: Of the OSDs in them; None for any.
+    #: Class of the OSDs in them; None for any.
     device_class: str | None
-    #: Their number.
+    #: Number of failure domains.
     domains: int
-    #: OSDs that each of them must have, for copies or chunks that share it.
+    #: OSDs needed in each of them, for copies or chunks that share it.
     each: int = 1
-    #: Bucket type of which no two of these OSDs may share one; None: any may.
+    #: Bucket type in which no two of these OSDs may be; None for any.
     apart: str | None = None
-    #: What they are for, before the name of a tier.
+    #: Purpose, to be followed by the name of a tier.
     purpose: str
 
     def __str__(self) -> str:

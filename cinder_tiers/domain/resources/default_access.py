@@ -13,7 +13,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 
-#: What Cinder refuses to projects without access to their default type.
+#: Requests that Cinder refuses to projects without access to their default
+#: type.
 REFUSED = 'each new volume of theirs for which nothing else names a type'
 REMEDY = (
     'give them another default type ("cinder default-type-set TYPE PROJECT") '

@@ -12,7 +12,7 @@ import types
 
 from cinder_tiers.domain.catalog import model as catalogs
 
-#: The technique that both plugins have, and use when none is named.
+#: Technique that both plugins have, and use by default.
 REED_SOLOMON = 'reed_sol_van'
 _RAID_6 = 'reed_sol_r6_op'
 #: {plugin: its techniques}. Left out are plugins with parameters of their own
@@ -26,14 +26,14 @@ TECHNIQUES: collections.abc.Mapping[str, tuple[str, ...]] = (
         }
     )
 )
-#: Of all plugins, each once.
+#: Techniques of all plugins, each once.
 ALL_TECHNIQUES = tuple(
     dict.fromkeys(
         name for techniques in TECHNIQUES.values() for name in techniques
     )
 )
-#: What chunks of the Cauchy techniques of jerasure are multiples of:
-#: w * packetsize * sizeof(int) with the defaults of 8 and 2048
+#: Multiple that chunks of the Cauchy techniques of jerasure must be: w *
+#: packetsize * sizeof(int) with the defaults of 8 and 2048
 #: (ErasureCodeJerasure.cc, get_alignment).
 _CAUCHY_UNIT_BYTES = 8 * 2048 * 4
 #: Limits of Reed-Solomon in the plugin isa, within which any m chunks can be
@@ -46,7 +46,7 @@ _ISA_MOST_DATA_WITH_4 = 21
 class ErasureCodeFault:
     """A setting that Ceph would refuse, or that would lose data."""
 
-    #: Of the settings of the erasure code.
+    #: Key of the setting.
     key: str
     found: str
     expected: str

@@ -33,7 +33,7 @@ def check(
                 options,
                 where=catalog.source.below(path),
             )
-    # Of a tier whose pool was complained of, the cluster is not known.
+    # The cluster of a tier is unknown if its pool has a problem.
     if any(
         tier.rbd is None
         and ('tiers', tier.name, 'rbd') in catalog.source.lines

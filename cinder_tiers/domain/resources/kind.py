@@ -27,11 +27,11 @@ R = typing.TypeVar('R', bound=actions.Resource)
 Actions = collections.abc.Iterator[actions.Action]
 Problems = collections.abc.Iterator[errors.Problem]
 
-#: Plans what is in Cinder.
+#: Plans objects of Cinder.
 Plan = collections.abc.Callable[
     [catalogs.Catalog, actual_state.ActualState], Actions
 ]
-#: Plans what is in one Ceph cluster.
+#: Plans objects of one Ceph cluster.
 ClusterPlan = collections.abc.Callable[
     [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState], Actions
 ]
@@ -82,34 +82,35 @@ def for_each_cluster(plan: ClusterPlan) -> Plan:
 class ResourceKind(typing.Generic[R]):
     """Properties that all objects of a kind share."""
 
-    #: Its value is public: a word of --allow, and an aspect of the audit.
+    #: Its value is public: users write it after --allow, and the audit shows
+    #: it.
     kind: actions.Kind
     #: The state of one object.
     resource: type[R]
-    #: The field of `CephState` or `CinderState` that its objects come from.
+    #: Field of `CephState` or `CinderState` with its objects.
     state_field: str
-    #: The actions that make what exists what the catalog declares.
+    #: Returns the actions that make existing objects match the catalog.
     plan: Plan
-    #: Names of the tiers that an action on such an object is for, in the
-    #: order of the file; empty when it is for none, or for a whole cluster.
+    #: Names of the tiers that an action on such an object is for, in the order
+    #: of the file; empty if it is for no tier, or for a whole cluster.
     tiers_affected: collections.abc.Callable[
         [catalogs.Catalog, actions.Action], tuple[str, ...]
     ]
     #: Problems between the settings of a catalog; total, see
     #: `validation/catalog`.
     check: collections.abc.Callable[[catalogs.Catalog], Problems] = no_problems
-    #: What a cluster lacks.
+    #: Problems of a cluster that lacks something.
     check_cluster: collections.abc.Callable[
         [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState],
         collections.abc.Iterable[errors.Problem],
     ] = no_problems
-    #: Names of the volume types of which it matters to the plan whether
-    #: volumes have them; Cinder has to be asked for each.
+    #: Names of the volume types whose use by volumes affects the plan; Cinder
+    #: has to be asked for each.
     types_whose_usage_matters: collections.abc.Callable[
         [catalogs.Catalog, cinder_state.CinderState], frozenset[str]
     ] = no_types
-    #: Descriptions of what an update removes, such as `tag database`:
-    #: another object may be about to replace it.
+    #: Descriptions of what an update removes, such as `tag database`, which
+    #: another object may be about to replace.
     taken_away: collections.abc.Callable[
         [R, R], collections.abc.Iterator[str]
     ] = nothing

@@ -22,15 +22,15 @@ import types
 class Safe:
     """Values of an option that are known to be safe."""
 
-    #: Both ends of a range of numbers; None: it is one of the words.
+    #: Ends of a range of numbers; None if only words are safe.
     least: float | None = None
     most: float | None = None
-    #: Values that are words, or beside the range; without a range and words,
-    #: any value is safe.
+    #: Safe words, also outside the range; without a range and words, any value
+    #: is safe.
     words: tuple[str, ...] = ()
     #: Whether the numbers are bytes.
     in_bytes: bool = False
-    #: Why a value beyond harms, as a clause.
+    #: Harm of other values, as a clause.
     beyond: str
 
 
@@ -48,7 +48,7 @@ def _word(beyond: str, *words: str) -> Safe:
     return Safe(words=words, beyond=beyond)
 
 
-#: The end of a range without one.
+#: End of a range without an upper bound.
 UNBOUNDED = 2**63 - 1
 
 _KI, _MI, _GI = 2**10, 2**20, 2**30
@@ -171,8 +171,8 @@ OSD: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
         'osd_op_num_threads_per_shard_ssd': _range(1, 8, _THREADS),
         'osd_op_queue': _word(_PRIORITY, 'wpq', 'mclock_scheduler'),
         'osd_op_queue_cut_off': _word(_PRIORITY, 'high'),
-        # What clients may send at all: in MB the first, then bytes and
-        # letters.
+        # Requests that clients may send at all; the first in MB, then in bytes
+        # and letters.
         'osd_max_write_size': _range(90, 90, _ERRORS),
         'osd_max_object_size': _bytes(128 * _MI, 128 * _MI, _ERRORS),
         'osd_max_object_name_len': _range(2048, 2048, _ERRORS),
@@ -206,8 +206,8 @@ OSD: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
         'osd_agent_max_low_ops': _range(1, 8, _CACHE_FLUSH),
         'osd_tier_promote_max_bytes_sec': _bytes(_MI, _GI, _CACHE_FLUSH),
         'osd_tier_promote_max_objects_sec': _range(5, 1000, _CACHE_FLUSH),
-        # Memory. Ceph's documentation advises against less than 2 GiB; what
-        # OSDs want together is also held against their host in a sweep.
+        # Memory. Ceph's documentation advises against less than 2 GiB; a sweep
+        # also compares the sum of a host's OSDs with its memory.
         'osd_memory_target': _bytes(2 * _GI, 16 * _GI, _MEMORY),
         'bluestore_cache_size': _bytes(64 * _MI, 8 * _GI, _MEMORY, '0'),
         'bluestore_cache_size_hdd': _bytes(64 * _MI, 8 * _GI, _MEMORY),
@@ -216,7 +216,7 @@ OSD: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
         'bluestore_cache_kv_ratio': _range(0.1, 0.45, _MEMORY),
         'bluestore_cache_meta_ratio': _range(0.1, 0.45, _MEMORY),
         'bluestore_cache_autotune': _word(_MEMORY, *_BOTH),
-        # mClock; of the first two, `mclock` knows the plausible figures.
+        # mClock; `mclock` has the plausible values of the first two.
         'osd_mclock_max_capacity_iops_hdd': _range(1, 10**7, _PLAUSIBLE),
         'osd_mclock_max_capacity_iops_ssd': _range(1, 10**7, _PLAUSIBLE),
         'osd_mclock_max_sequential_bandwidth_hdd': _bytes(
@@ -233,8 +233,9 @@ OSD: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
             'custom',
         ),
         'osd_mclock_override_recovery_settings': _word(_RECOVERY, *_BOTH),
-        # Parts of a whole since Ceph 17, and what the profiles have: 1 would
-        # leave nothing to others, and was one operation a second before.
+        # Parts of a whole since Ceph 17, with the values of the profiles: 1
+        # would leave nothing to others, and was one operation per second
+        # before.
         **{
             f'osd_mclock_scheduler_{who}_{share}': known
             for who, most_reserved in (
@@ -312,8 +313,8 @@ _AUTOSCALER = (
     'than they can hold'
 )
 _FLAG = 'the protection by this flag, which may be of another administrator'
-#: {option of pools: safe values}; `pool_options.UNSET`, the value of the OSDs,
-#: is one of all that can be unset.
+#: {option of pools: safe values}; `pool_options.UNSET`, which leaves the value
+#: to the OSDs, is safe for all options that can be unset.
 POOL: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
     {
         'noscrub': _word(_SCRUB_OFTEN, 'false'),
@@ -324,7 +325,7 @@ POOL: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
         'scrub_priority': _range(1, 63, _PRIORITY),
         'recovery_op_priority': _range(1, 63, _PRIORITY),
         'recovery_priority': _range(-10, 10, _PRIORITY),
-        # Taken away, they protect nothing.
+        # Without them, nothing is protected.
         **{
             name: _word(f'it would take away {_FLAG}', 'true')
             for name in ('nodelete', 'nopgchange', 'nosizechange')
@@ -345,16 +346,16 @@ POOL: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
         'compression_max_blob_size': _bytes(4 * _KI, _MI, _COMPRESSION),
         'write_fadvise_dontneed': _word(_MEMORY, *_BOTH),
         'fast_read': _word(_QUEUES, *_BOTH),
-        # `pool` asks for consent where it is on for good.
+        # `pool` asks for consent to the permanent value.
         'allow_ec_optimizations': _word(_ERRORS, *_BOTH),
-        # `pool` holds them against what the pool stores.
+        # `pool` compares them with the content of the pool.
         'quota_max_bytes': _bytes(0, UNBOUNDED, _FULL),
         'quota_max_objects': _range(0, UNBOUNDED, _FULL),
     }
 )
 
 _CACHE_FULL = 'the cache would be full at once, and all I/O of the tier wait'
-#: {setting of a cache tier: safe values}; a count of 0 is none.
+#: {setting of a cache tier: safe values}; a count of 0 means none.
 CACHE: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
     {
         'target_max_bytes': _bytes(64 * _MI, UNBOUNDED, _CACHE_FULL, '0'),
@@ -440,13 +441,13 @@ RBD: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
             )
         },
         'rbd_qos_schedule_tick_min': _range(1, 1000, _LIVED_WITH),
-        # What is excluded is not limited, which harms no guest; `rbd_options`
-        # has the words.
+        # An excluded operation is not limited, which harms no guest;
+        # `rbd_options` has the words.
         'rbd_qos_exclude_ops': Safe(beyond=_LIVED_WITH),
     }
 )
 
-#: {limit in Cinder's QoS specs for libvirt: safe values}, also for the least
+#: {limit in Cinder's QoS specs for libvirt: safe values}, also for the minimum
 #: that limits by size give a volume of 1 GiB.
 LIMITS: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
     {
@@ -460,7 +461,7 @@ LIMITS: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
                 ('bytes', LEAST_BYTES_S),
             )
         },
-        # A request counts once for each of these bytes.
+        # A request counts once for each multiple of these bytes.
         'size_iops_sec': _bytes(4 * _KI, _GI, _LIVED_WITH, '0'),
     }
 )

@@ -17,17 +17,17 @@ from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
-#: The value of osd_op_queue.
+#: Value of osd_op_queue for mClock.
 QUEUE = 'mclock_scheduler'
 OP_QUEUE = 'osd_op_queue'
 PREFIX = 'osd_mclock_'
 PROFILE = 'osd_mclock_profile'
-#: The profile with which an OSD takes its shares from the options.
+#: Profile with which an OSD reads its shares from the options.
 CUSTOM = 'custom'
-#: Shares of the kinds of I/O, which any other profile sets itself
+#: Prefix of the shares of kinds of I/O, which any other profile sets itself
 #: (mClockScheduler::handle_conf_change).
 SHARES = 'osd_mclock_scheduler_'
-#: A share as far as its name is, but one that every profile heeds.
+#: Option with that prefix which is no share: every profile uses it.
 _NO_SHARES = frozenset({'osd_mclock_scheduler_anticipation_timeout'})
 
 HDD, SSD = 'hdd', 'ssd'
@@ -35,8 +35,8 @@ HDD, SSD = 'hdd', 'ssd'
 CAPACITIES: collections.abc.Mapping[str, str] = types.MappingProxyType(
     {medium: f'osd_mclock_max_capacity_iops_{medium}' for medium in (HDD, SSD)}
 )
-#: {medium: options with the least and the most IOPS that a measurement may
-#: have}; the first came with Ceph 20, the second with 18 and 17.2.6.
+#: {medium: options with the least and the most IOPS of a measurement}; the
+#: first came with Ceph 20, the second with 18 and 17.2.6.
 THRESHOLDS: collections.abc.Mapping[str, tuple[str, str]] = (
     types.MappingProxyType(
         {
@@ -48,16 +48,16 @@ THRESHOLDS: collections.abc.Mapping[str, tuple[str, str]] = (
         }
     )
 )
-#: Their defaults in Ceph 20.2.4; those that 18 has are the same there.
+#: Defaults in Ceph 20.2.4, which 18 shares where it has them.
 PLAUSIBLE_IOPS: collections.abc.Mapping[str, tuple[float, float]] = (
     types.MappingProxyType({HDD: (50, 500), SSD: (1000, 80000)})
 )
-#: How much more, or less, than the median of its class an OSD may be taken
-#: for. Disks of one model differ by some percent; placement groups spread as
-#: if all were alike.
+#: Factor by which the figure of an OSD may differ from the median of its
+#: class. Disks of one model differ by some percent; placement groups are
+#: spread as if all were equal.
 MOST_APART = 2
 
-#: What to do about a figure, for one OSD (Ceph's mclock-config-ref.rst).
+#: Remedy for the figure of one OSD (Ceph's mclock-config-ref.rst).
 MEASURE = (
     'measure it while the OSD has little to do, with "ceph tell osd.N cache '
     'drop" and "ceph tell osd.N bench 12288000 4096 4194304 100", and set '

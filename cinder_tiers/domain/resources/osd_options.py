@@ -28,7 +28,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import units
 
-#: Masks of a section of Ceph's configuration: which OSDs it is for.
+#: Masks of a section of Ceph's configuration, which select its OSDs.
 CLASS, HOST = 'class', 'host'
 #: {kind of object: the mask of its sections in the monitors}.
 MASKS = {
@@ -51,11 +51,11 @@ _SECONDS = {
     )
     for unit in names
 }
-# A number with a unit, where Ceph takes only the number.
+# A number with a unit, where Ceph accepts only the number.
 _WITH_UNIT = re.compile(r'[-+]?[\d.]+\s*[A-Za-z%/]+')
 _TRUE, _FALSE = {'true', 'yes', 'on', '1'}, {'false', 'no', 'off', '0'}
 
-#: Options of which Ceph says that running OSDs heed a new value, and shows it,
+#: Options of which Ceph claims that running OSDs use and report a new value,
 #: while BlueStore reads them when it opens (BlueStore::_set_cache_sizes).
 READ_AT_START = frozenset(
     {
@@ -70,16 +70,16 @@ READ_AT_START = frozenset(
 
 #: osd_op_queue of OSDs that share I/O by mClock, the default since Ceph 17.
 MCLOCK = mclock.QUEUE
-#: Options that such an OSD sets to 0 itself, whatever its profile
+#: Options that such an OSD sets to 0, regardless of its profile
 #: (OSD::maybe_override_sleep_options_for_qos, Ceph 18.2.7 and 20.2.4).
 MCLOCK_FORCES_TO_0 = re.compile(
     'osd_(delete|recovery|snap_trim)_sleep(_hdd|_ssd|_hybrid)?'
     '|osd_recovery_sleep_degraded(_hdd|_ssd|_hybrid)?'
     '|osd_scrub_sleep'
 )
-#: Options that such an OSD takes from its profile, unless it is set not to
-#: (OSD::maybe_override_options_for_qos). Of the first, its configuration
-#: shows the configured value, and not the one that it uses.
+#: Options that such an OSD takes from its profile, unless this is disabled
+#: (OSD::maybe_override_options_for_qos). For the first option, it reports the
+#: configured value, and not the one that it uses.
 MCLOCK_KEEPS = frozenset(
     {
         'osd_max_backfills',
@@ -102,7 +102,7 @@ ENDANGERS_DATA = re.compile(
     '|osd_ignore_stale_divergent_priors'
 )
 
-#: {option that is gone: what took its place}, for the message about it.
+#: {removed option: its successor}, for messages.
 SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType(
     {
         'osd_op_threads': 'osd_op_num_shards and osd_op_num_threads_per_shard',
@@ -199,7 +199,7 @@ _KEPT_REMEDY = (
     'as well'
 )
 
-#: Why it is not known what OSDs use.
+#: Reason why the values in use are unknown.
 UNTOLD = (
     'OSDs with the queue mClock report the values in use only to a cephx '
     "user with osd 'allow *'"
@@ -311,7 +311,7 @@ def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
         for name in options:
             if name in known_names:
                 continue
-            # A file may have many of them, and few names are compared.
+            # A file may have many unknown names; only a few are compared.
             near = (
                 known
                 for known in known_names

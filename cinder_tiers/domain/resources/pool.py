@@ -27,7 +27,7 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.domain import units
 
-#: Fields that Ceph changes in a pool that exists, and moves its data then.
+#: Fields of an existing pool that Ceph can change, which moves its data.
 MOVING_FIELDS = ('size', 'pg_num', 'crush_rule')
 #: Fields that Ceph never changes.
 FIXED_FIELDS = ('kind', 'erasure_code_profile', 'stripe_width_bytes')
@@ -359,7 +359,7 @@ def _action(
             or before.size != wanted.size
         )
     ):
-        # Ceph chooses one with each size, which an apply that is cut off
+        # Ceph chooses a min_size with each size, which an interrupted apply
         # leaves behind.
         after = dataclasses.replace(
             wanted,
@@ -532,7 +532,7 @@ def why_not_finished(
             else f'see that "rados -p {shlex.quote(name)} ls" shows nothing, '
             f'and delete that pool: {deletion(name)}',
         )
-    # Of a pool that was made just now, Ceph has none.
+    # Ceph has no statistics of a pool that was just created.
     if isinstance(held, usages.Unknown) and (moving or held is usage):
         return (
             f'pool {name} has the name that apply gives a pool until it is '

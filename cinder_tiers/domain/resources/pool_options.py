@@ -16,9 +16,9 @@ import types
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 
-#: What a setting is that was never set: the OSDs' configuration decides.
+#: Value of a setting that was never set: the OSDs' configuration decides.
 UNSET = 'unset'
-#: What a quota is that was never set.
+#: Value of a quota that was never set.
 NO_QUOTA = '0'
 
 
@@ -33,17 +33,18 @@ FLAGS = frozenset(
         'write_fadvise_dontneed',
     }
 )
-#: Fast erasure coding, which Ceph never switches off again.
+#: Fast erasure coding, which Ceph never disables again.
 EC_OPTIMIZATIONS = 'allow_ec_optimizations'
 BOOLEANS = FLAGS | {'fast_read', EC_OPTIMIZATIONS}
-#: Of erasure coded pools only.
+#: Options of erasure coded pools.
 OF_ERASURE_CODE = ('fast_read', EC_OPTIMIZATIONS)
 #: {setting: the major release of Ceph that brought it}
 SINCE: collections.abc.Mapping[str, int] = types.MappingProxyType(
     {EC_OPTIMIZATIONS: 20}
 )
 QUOTAS = frozenset({'quota_max_bytes', 'quota_max_objects'})
-#: What new pools of a cluster may have from the start (osd_pool_default_*).
+#: Options that new pools of a cluster may have from the start
+#: (osd_pool_default_*).
 OF_THE_CLUSTER = frozenset(
     {
         'bulk',
@@ -54,7 +55,7 @@ OF_THE_CLUSTER = frozenset(
         EC_OPTIMIZATIONS,
     }
 )
-#: The number that may be below 0.
+#: Number that may be negative.
 RECOVERY_PRIORITY = 'recovery_priority'
 NUMBERS = frozenset(
     {
@@ -76,7 +77,7 @@ NUMBERS = frozenset(
         'target_size_ratio',
     }
 )
-#: Of these, those of which Ceph takes no fraction (src/osd/osd_types.cc,
+#: Numbers of which Ceph accepts no fraction (src/osd/osd_types.cc,
 #: pool_opts_t).
 _INTEGERS = NUMBERS - {
     'compression_required_ratio',
@@ -118,7 +119,7 @@ WORDS: collections.abc.Mapping[str, tuple[str, ...]] = types.MappingProxyType(
 )
 KNOWN = BOOLEANS | QUOTAS | NUMBERS | WORDS.keys()
 
-#: What makes the autoscaler choose another pg_num, which moves data.
+#: Options that make the autoscaler choose another pg_num, which moves data.
 STEERS_AUTOSCALER = frozenset(
     {
         'bulk',
@@ -130,7 +131,7 @@ STEERS_AUTOSCALER = frozenset(
     }
 )
 
-# Ceph shows a checksum type as its number (src/common/Checksummer.h).
+# Ceph reports a checksum type as a number (src/common/Checksummer.h).
 _CSUM_TYPES = types.MappingProxyType(
     {
         1: 'none',
@@ -201,7 +202,7 @@ def _number(value: float) -> str:
         return UNSET
     if not math.isfinite(value):
         return str(value)
-    # Ceph shows 0.7 as 0.69999999999999996.
+    # Ceph reports 0.7 as 0.69999999999999996.
     return str(int(value)) if value == int(value) else format(value, '.15g')
 
 
@@ -255,7 +256,7 @@ def observed(dumped: dict) -> dict[str, str]:
     options = dumped.get('options', {})
     for name in NUMBERS:
         value = options.get(name, 0)
-        # Options that may not be declared can still be set.
+        # Options that may not be declared can still have a value.
         found[name] = (
             _number(value) if isinstance(value, int | float) else str(value)
         )

@@ -19,10 +19,9 @@ from cinder_tiers.domain.state import difference
 
 #: Ceph keeps it as a 16.16 fixed-point number, rounded down
 #: (CEPH_OSD_MAX_PRIMARY_AFFINITY, src/osd/osd_types.h and OSDMonitor.cc,
-#: v16.2.15), so that more decimals would not survive.
+#: v16.2.15), so more decimals would be lost.
 DECIMALS = 4
-#: What to do where the read balancer must not choose primaries, and where it
-#: is a question of which.
+#: Remedy if the read balancer must not choose primaries.
 LEAVE_PRIMARIES = (
     'run "ceph balancer mode upmap", and "ceph osd rm-pg-upmap-primary" for '
     'each placement group that "ceph osd dump" lists with pg_upmap_primary'

@@ -50,7 +50,8 @@ def plan(
             cinder,
             claims,
             why=f'tier {tier.name}',
-            # Those of a type that is taken over were not made by the file.
+            # The file did not create the defaults of a type that is taken
+            # over.
             is_declared=tier.default_for is not None
             and _is_ours(cinder, tier.type_name),
         )
@@ -63,7 +64,7 @@ def plan(
                 cinder,
                 {**_given_back(catalog, cinder, found), **claims},
                 why='its volume type is not in the tiers file',
-                # Consent to the deletion of the type is asked for.
+                # The deletion of the type already needs consent.
                 is_declared=True,
             )
         elif (

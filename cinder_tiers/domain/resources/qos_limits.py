@@ -13,7 +13,7 @@ import re
 from cinder_tiers.domain import limits_by_size
 
 _DIRECTIONS = ('total', 'read', 'write')
-#: {what is limited in a second: its unit}
+#: {limited quantity per second: its unit}
 _UNITS = {'bytes': 'bytes', 'iops': 'operations'}
 _LIMITS = limits_by_size.LIMITS
 _SIZE = 'size_iops_sec'
@@ -23,21 +23,22 @@ OF_SERVERS = (
     *(f'{limit}{form}' for limit in _LIMITS for form in ('', '_max')),
     _SIZE,
 )
-#: The same, and what Cinder makes them from for the size of a volume.
+#: These limits, and the limits by size from which Cinder computes them.
 LIBVIRT = (*OF_SERVERS, *limits_by_size.KEYS)
 #: Limits of the consumer back-end that Cinder's RBD driver passes to librbd
 #: (QOS_KEY_MAP, cinder/volume/drivers/rbd.py).
 RBD = tuple(f'{limit}{form}' for limit in _LIMITS for form in ('', '_max'))
-#: The same, and what TieredRBDDriver makes them from.
+#: These limits, and the limits by size from which TieredRBDDriver computes
+#: them.
 RBD_BY_SIZE = (*RBD, *limits_by_size.KEYS)
-#: Of QEMU (THROTTLE_VALUE_MAX, include/qemu/throttle.h) and of libvirt
+#: Maximum of QEMU (THROTTLE_VALUE_MAX, include/qemu/throttle.h) and of libvirt
 #: (QEMU_BLOCK_IOTUNE_MAX).
 MOST = 10**15
-#: With it, a volume of 100,000 GiB still has a limit that QEMU takes.
+#: Up to this value, a volume of 100,000 GiB has a limit that QEMU accepts.
 _MOST_OF_GIB = 10**10
 _MOST_OF_LIBRBD = 2**63 - 1
 
-# Python refuses to read more than 4,300 of them.
+# Python refuses to read more than 4,300 digits.
 _DIGITS = re.compile('[0-9]{1,1000}')
 
 
@@ -49,7 +50,7 @@ class LimitFault:
     found: str
     #: Completes "expected ..." of a message.
     expected: str
-    #: What to do next, as an imperative.
+    #: Remedy as an imperative.
     remedy: str
 
 
@@ -158,7 +159,7 @@ def faults_by_size(specs: _Specs) -> _Faults:
 
 
 def _is_number(value: str | None) -> bool:
-    # Cinder takes null for a value.
+    # Cinder accepts null as a value.
     return value is not None and _DIGITS.fullmatch(value) is not None
 
 

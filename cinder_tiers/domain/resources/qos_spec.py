@@ -24,7 +24,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_succession
 
-#: What Cinder's RBD driver makes of limits by size, and what to do.
+#: What Cinder's RBD driver does with limits by size, and the remedy.
 PASSED_OVER = (
     "with Cinder's RBD driver volumes are created, and grow, without these "
     'limits, until "openstack tier repair --kind limits" sets them'
@@ -33,10 +33,11 @@ REMEDY_BY_SIZE = (
     f'add {limits_by_size.CAPABILITY}: {cinder_state.TRUE!r} to extra_specs, '
     'with which Cinder uses no other driver; or declare plain limits'
 )
-#: Beside the limits in its table of QoS specs (cinder/db/api.py).
+#: Keys in addition to limits in Cinder's table of QoS specs
+#: (cinder/db/api.py).
 _KEYS_OF_CINDER = ('consumer', 'QoS_Specs_Name')
 
-#: {consumer: what a change does not reach}.
+#: {consumer: volumes that a change does not reach}.
 _KEEPS = {
     'front-end': (
         'attached volumes keep their limits until they are attached again'
@@ -68,7 +69,7 @@ def plan(
         if tier.qos or not tier.take_over
     }
     for name, volume_type in cinder.volume_types.items():
-        # Or it would be ours as soon as its type is taken over.
+        # Otherwise it would be managed as soon as its type is taken over.
         declaring = catalog.tier_of_type(name)
         of_tier = volume_type.extra_specs.get(cinder_state.NAME) or (
             declaring.name if declaring else ''
@@ -190,7 +191,7 @@ def _refusals(
             yields_to_consent=True,
         )
     changed = {one.field for one in difference.differences(before, after)}
-    # What a killed apply leaves has all values, and waits for its type.
+    # A spec of an interrupted apply has all values, and waits for its type.
     if not before.volume_types and changed != {'volume_types'}:
         yield actions.Refusal(
             reason=(

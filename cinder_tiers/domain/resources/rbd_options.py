@@ -19,10 +19,10 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain import spelling
 
-#: Names of options of QoS begin with it.
+#: Prefix of the options of QoS.
 QOS = 'rbd_qos_'
-#: What can be limited: of all I/O, of reads and of writes, operations and
-#: bytes in a second.
+#: Quantities with a limit: operations and bytes per second, of all I/O, of
+#: reads and of writes.
 _LIMITED = tuple(
     f'{QOS}{direction}{unit}'
     for direction, unit in itertools.product(
@@ -31,7 +31,7 @@ _LIMITED = tuple(
 )
 _TICK = f'{QOS}schedule_tick_min'
 _EXCLUDED = f'{QOS}exclude_ops'
-#: All options of QoS, of Ceph 16, 18 and 20.
+#: All options of QoS in Ceph 16, 18 and 20.
 NAMES = (
     *(
         f'{what}_{part}'
@@ -50,13 +50,13 @@ _OPERATIONS = ('compare_and_write', 'discard', 'read', 'write', 'write_same')
 HINT = 'rbd_compression_hint'
 _COMPRESSIBLE, _INCOMPRESSIBLE = 'compressible', 'incompressible'
 _HINTS = ('none', _COMPRESSIBLE, _INCOMPRESSIBLE)
-#: {hint: the only compression_mode of a pool that heeds it}
+#: {hint: the only compression_mode of a pool that follows it}
 _HEEDED_BY = {_COMPRESSIBLE: 'passive', _INCOMPRESSIBLE: 'aggressive'}
 
-# What Ceph reads; to Python digits of other scripts are numbers, too.
+# Digits that Ceph reads; Python also accepts digits of other scripts.
 _DIGITS = re.compile('[0-9]{1,1000}')
 
-#: (option, what was found, what is right, what to do)
+#: (option, found, expected, remedy)
 _Fault = tuple[str, str, str, str]
 
 
@@ -89,11 +89,11 @@ def faults(
         elif name == _EXCLUDED:
             yield from _faults_of_operations(value)
         else:
-            # As text it means the same.
+            # The same number as text is valid.
             if isinstance(value, str) and _DIGITS.fullmatch(value):
                 value = int(value)
             least = 1 if name.endswith('_seconds') or name == _TICK else 0
-            # Ceph takes 10M for 10 000 000; who writes it may mean 2 ** 20.
+            # Ceph reads 10M as 10 000 000; the author may mean 2 ** 20.
             if (
                 isinstance(value, bool)
                 or not isinstance(value, int)

@@ -48,7 +48,7 @@ RESOURCES: tuple[kinds.ResourceKind, ...] = (
     tag_namespace.TAG_NAMESPACE,
 )
 
-#: The same by kind, in the same order.
+#: The kinds by `Kind`, in the same order.
 BY_KIND: collections.abc.Mapping[actions.Kind, kinds.ResourceKind] = (
     types.MappingProxyType({one.kind: one for one in RESOURCES})
 )

@@ -15,11 +15,11 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain import units
 
-# What Ceph reads; to Python, digits of other scripts are numbers, too.
+# Numbers that Ceph reads; Python also accepts digits of other scripts.
 _NUMBER = re.compile(r'[-+]?\d+(\.\d+)?([eE][-+]?\d+)?', re.ASCII)
 _WHOLE = re.compile('[0-9]{1,19}', re.ASCII)
 
-#: An option, its value, and why that is not known to be safe, as a clause.
+#: An option, its value, and why it is not known to be safe, as a clause.
 Objection = tuple[str, str, str]
 
 _Known = collections.abc.Mapping[str, known_safe.Safe]
@@ -117,7 +117,7 @@ def of_pool(
     for name, value in after.options.items():
         if value == old.get(name, pool_options.of_new_pool(name)):
             continue
-        # Then the value of the OSDs counts.
+        # The value of the OSDs then counts.
         if value == pool_options.UNSET:
             continue
         found = objection(known_safe.POOL, name, value)

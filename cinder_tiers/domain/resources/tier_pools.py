@@ -295,5 +295,5 @@ def rbd_option_text(value: catalogs.Value) -> str:
 
 
 def _autoscale_mode(pg_num: int | None) -> str | None:
-    # Else the autoscaler would change what the operator declared.
+    # Otherwise the autoscaler would change the declared number.
     return None if pg_num is None else 'off'

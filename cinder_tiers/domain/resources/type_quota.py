@@ -20,16 +20,16 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 
-#: Behind the name of the resource (cinder/api/validation/parameter_types.py,
-#: quota_class_set, 29.0.0).
+#: Type name after the name of the resource
+#: (cinder/api/validation/parameter_types.py, quota_class_set, 29.0.0).
 _NAME_OF_QUOTA = re.compile('[a-zA-Z0-9-_:. ]+')
-#: {quota: what cannot be created when it is 0}
+#: {quota: objects that cannot be created if it is 0}
 _CLOSED = {
     'volumes': 'a volume',
     'size_gib': 'a volume or snapshot',
     'snapshots': 'a snapshot',
 }
-#: {quota: field of a volume type with what each project has}
+#: {quota: field of a volume type with the use of each project}
 _USE: collections.abc.Mapping[str, str] = types.MappingProxyType(
     {
         'volumes': 'volumes_of',
@@ -37,7 +37,7 @@ _USE: collections.abc.Mapping[str, str] = types.MappingProxyType(
         'snapshots': 'snapshots_of',
     }
 )
-#: Projects that a refusal names.
+#: Maximum number of projects in a refusal.
 _NAMED = 10
 
 
@@ -64,7 +64,7 @@ def plan(
     :returns: actions in the order of the file.
     """
     volume_types = actual.cinder.volume_types
-    # A type with volumes gets a successor, of which no project has any.
+    # A type with volumes gets a successor, which no project uses yet.
     unused = volume_type_kind.changing_extra_specs(
         catalog=catalog, volume_types=volume_types
     )

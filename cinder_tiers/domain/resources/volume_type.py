@@ -98,7 +98,7 @@ def undeclared(
     :param volume_types: {name: volume type} of all existing types.
     """
     declared = set(catalog.volume_types)
-    # What an interrupted apply left, and the next one continues.
+    # Types of an interrupted apply, which the next one continues.
     waiting = {
         type_succession.standby_name(name)
         for name in (
@@ -371,7 +371,7 @@ def continued_card(
     )
 
 
-#: What to do with such a description.
+#: Remedy for such a description.
 CONTINUED_CARD = (
     'set "description" of the tier in the tiers file to what the tier is for '
     'and run "openstack tier apply", or remove the sentences of the card with '
@@ -789,8 +789,8 @@ def volume_type_of(
         specs[cinder_state.BACKEND] = tier.backend
     if overflow is not None:
         specs[cinder_state.OVERFLOW] = overflow.name
-        # Cinder's own words for alternatives, which its CapabilitiesFilter
-        # and our weigher read.
+        # Cinder's notation for alternatives, which its CapabilitiesFilter and
+        # TierWeigher read.
         specs[cinder_state.BACKEND] = (
             f'{cinder_state.OR} {tier.backend} '
             f'{cinder_state.OR} {overflow.backend}'

@@ -34,7 +34,7 @@ Resource = (
     | glance_state.TagNamespace
 )
 
-#: What is said of a refusal that does not yield to consent.
+#: Message for a refusal that does not yield to consent.
 NOT_ALLOWABLE = 'it cannot be allowed: apply refuses it with --allow, too'
 
 
@@ -91,11 +91,11 @@ class Refusal:
 
     #: A clause, such as `it would open a private volume type`.
     reason: str
-    #: What to do instead, as an imperative.
+    #: Remedy as an imperative.
     remedy: str
-    #: Whether an operator who names the object lets it be done.
+    #: Whether an operator can allow it by naming the object.
     yields_to_consent: bool = False
-    #: Ids of the projects that the reason names.
+    #: Ids of the projects named in the reason.
     projects: frozenset[str] = frozenset()
 
 
@@ -120,29 +120,29 @@ class Action:
     """A change of one object to its declared state."""
 
     key: Key
-    #: As it is; None when it does not exist.
+    #: Existing object; None if it does not exist.
     before: Resource | None
-    #: As it should be; None when it should not exist.
+    #: Declared object; None if it should not exist.
     after: Resource | None
-    #: What requires it, in a few words.
+    #: Origin of the requirement, in a few words.
     why: str
-    #: What else is to be known before it is done, each a clause; a saved plan
-    #: stays valid when they change.
+    #: Notes to read before it is done, each a clause; a saved plan stays valid
+    #: when they change.
     notes: tuple[str, ...] = ()
-    #: Objects that must be right before this action makes sense.
+    #: Objects that must be complete before this action.
     needs: frozenset[Key] = frozenset()
-    #: None when the action may be carried out.
+    #: None if the action may be carried out.
     refusal: Refusal | None = None
     #: The refusal that an operator overcame by naming the object.
     consented: Refusal | None = None
-    #: The object whose change ends with this one, and may have been cut off
-    #: before it: so that the same consent finishes it, a name of that object
-    #: counts here while the object itself is not refused.
+    #: Object whose change ends with this action, and may have been interrupted
+    #: before it. So that the same consent finishes it, the name of that object
+    #: also allows this action while the object itself is not refused.
     continues: Key | None = None
-    #: The object that is not complete without this one.
+    #: Object that is incomplete without this action.
     completes: Key | None = None
-    #: What the object is to be until all is there that completes it, or that
-    #: it needs; None: it is made as a whole.
+    #: Interim state of the object until everything that completes it, or that
+    #: it needs, exists; None if it is created as a whole.
     meanwhile: Resource | None = None
 
     @property
@@ -228,5 +228,5 @@ class Result:
 
     action: Action
     outcome: Outcome
-    #: Why it failed or was skipped; '' when done.
+    #: Reason why it failed or was skipped, or ''.
     reason: str = ''

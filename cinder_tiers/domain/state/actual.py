@@ -16,7 +16,7 @@ class ActualState:
     cinder: cinder_state.CinderState
     #: {name of the cluster in the catalog: its state}.
     ceph: collections.abc.Mapping[str, ceph_state.CephState]
-    #: {project as the catalog names it: ids of all that are meant by it}.
+    #: {project in the catalog: ids of matching projects}.
     projects: collections.abc.Mapping[str, frozenset[str]] = dataclasses.field(
         default_factory=dict
     )

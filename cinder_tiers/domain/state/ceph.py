@@ -37,21 +37,20 @@ class CrushRule:
     #: None when the rule takes every class.
     device_class: str | None
     failure_domain: str | None
-    #: Of a multi-step retry rule (MSR): failure domains that it chooses, and
+    #: For a multi-step retry rule (MSR): number of failure domains, and of
     #: OSDs in each; None: one OSD in each of as many as the pool needs.
     num_failure_domains: int | None = None
     osds_per_failure_domain: int | None = None
-    #: Of a rule of two levels: copies that it places in each failure domain,
-    #: and the bucket type of which no two of them share one; None: it has
-    #: one level.
+    #: For a rule of two levels: copies in each failure domain, and the bucket
+    #: type in which no two of them may be; None: it has one level.
     replicas_per_failure_domain: int | None = None
     sub_failure_domain: str | None = None
-    #: The class of the first copy; None: there is no such part.
+    #: Class of the first copy; None if there is no such part.
     primary_device_class: str | None = None
-    #: Copies or chunks that it places whatever the size of a pool; None: as
-    #: many as the pool has.
+    #: Copies or chunks that it places regardless of the size of a pool; None:
+    #: as many as the pool has.
     number: int | None = None
-    #: What the rule does, to follow its name, where `root` is None.
+    #: Description of the rule, to follow its name, if `root` is None.
     other_form: str = dataclasses.field(
         default='', metadata=difference.IS_NOTE
     )
@@ -116,25 +115,27 @@ class ErasureCodeProfile:
     root: str
     device_class: str | None
     failure_domain: str
-    #: Wanted None: left to Ceph, whose default differs by release.
+    #: Declared None leaves it to Ceph, whose default differs by release.
     plugin: str | None = dataclasses.field(
         default=None, metadata=difference.NONE_IS_ANY
     )
-    #: Likewise, of the plugin.
+    #: Declared None leaves it to the plugin.
     technique: str | None = dataclasses.field(
         default=None, metadata=difference.NONE_IS_ANY
     )
-    #: None: what the monitors have when a pool is made; wanted: any.
+    #: None: the default of the monitors when a pool is created; declared None:
+    #: any.
     stripe_unit_bytes: int | None = dataclasses.field(
         default=None, metadata=difference.NONE_IS_ANY
     )
-    #: As of the rule that is made from it.
+    #: As in the rule created from it.
     num_failure_domains: int | None = None
     osds_per_failure_domain: int | None = None
 
 
-#: In the metadata of the application rbd of a pool (`ceph osd pool
-#: application get POOL rbd`): the pool is managed. Its value says by what.
+#: Key in the metadata of the application rbd of a pool (`ceph osd pool
+#: application get POOL rbd`) that marks the pool as managed. Its value names
+#: the manager.
 OWNERSHIP_KEY = 'managed_by'
 OWNERSHIP_VALUE = 'cinder-tiers'
 
@@ -149,12 +150,12 @@ class Pool:
     kind: str
     #: Copies, or k + m.
     size: int
-    #: Copies, or chunks, that must be there for I/O to go on; wanted None:
-    #: left as it is.
+    #: Copies or chunks required for I/O; declared None leaves it as it is.
     min_size: int | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
-    #: The target when it is on its way; wanted None: left to Ceph.
+    #: Target number, even if it is not reached yet; declared None leaves it to
+    #: Ceph.
     pg_num: int | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
-    #: on, warn or off; wanted None: left to Ceph.
+    #: on, warn or off; declared None leaves it to Ceph.
     pg_autoscale_mode: str | None = dataclasses.field(
         metadata=difference.NONE_IS_ANY
     )
@@ -162,8 +163,8 @@ class Pool:
     crush_rule: str
     #: None for a replicated pool.
     erasure_code_profile: str | None = None
-    #: Bytes of one chunk times data chunks, 0 for a replicated pool; it is
-    #: fixed when the pool is made. Wanted None: left to Ceph.
+    #: Bytes of one chunk times data chunks, 0 for a replicated pool; fixed at
+    #: creation. Declared None leaves it to Ceph.
     stripe_width_bytes: int | None = dataclasses.field(
         default=None, metadata=difference.NONE_IS_ANY
     )
@@ -176,30 +177,32 @@ class Pool:
     ec_overwrites: bool = False
     #: Pool that takes the data of new RBD images; None for this pool.
     rbd_default_data_pool: str | None = None
-    #: {name: value} as `pool_options` has them; wanted: only what is declared.
+    #: {name: value} in the form of `pool_options`; declared: only declared
+    #: options.
     options: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
-    #: {librbd option: value} of all clients of the pool, None for one that
-    #: the pool does not set; wanted: only what is declared.
+    #: {librbd option: value} for all clients of the pool, None if the pool
+    #: does not set it; declared: only declared options.
     rbd_options: collections.abc.Mapping[str, str | None] = dataclasses.field(
         default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
-    #: Why `rbd_options` and `rbd_default_data_pool` are not known, of a pool
-    #: that serves no I/O; empty: they are.
+    #: Reason why `rbd_options` and `rbd_default_data_pool` are unknown, as for
+    #: a pool that serves no I/O, or ''.
     rbd_options_unread: str = dataclasses.field(
         default='', metadata=difference.IS_NOTE
     )
-    #: Wanted: min_size of a pool that is only now made, where none is wanted.
+    #: Declared: min_size of a new pool, if the tiers file has none.
     first_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
-    #: Wanted: whether the CRUSH rule is set before the size: the old one would
-    #: leave fewer copies in too few failure domains.
+    #: Declared: whether the CRUSH rule is set before the size, because the old
+    #: rule would leave fewer copies in too few failure domains.
     is_rule_first: bool = dataclasses.field(
         default=False, metadata=difference.IS_NOTE
     )
-    #: Wanted: the least min_size of a pool that exists, where none is wanted.
+    #: Declared: least min_size of an existing pool, if the tiers file has
+    #: none.
     least_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
@@ -209,16 +212,16 @@ class Pool:
 class CacheTier:
     """A cache in front of a pool."""
 
-    #: The pool of which it caches objects.
+    #: Pool whose objects it caches.
     name: str
-    #: The pool that holds it; of a pool with several, all, by `SEVERAL`.
+    #: Pool of the cache; several pools are joined by `SEVERAL`.
     cache_pool: str
-    #: Of Ceph, such as writeback.
+    #: Ceph's name of the mode, such as writeback.
     mode: str
     #: Whether I/O of the clients of the pool goes through it.
     overlay: bool
-    #: {name: value} as `resources.cache_tier` has them; wanted: only what is
-    #: declared.
+    #: {name: value} in the form of `resources.cache_tier`; declared: only
+    #: declared settings.
     settings: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
@@ -237,24 +240,25 @@ class OsdOptions:
 
     #: The device class, or the CRUSH host.
     name: str
-    #: {option: value}; of OSDs that differ, all values with their OSDs.
-    #: Wanted: only what is declared; None for one that is not to be set.
+    #: {option: value}; if OSDs differ, all values with their OSDs. Declared:
+    #: only declared options; None for one that should not be set.
     values: collections.abc.Mapping[str, str | None] = dataclasses.field(
         metadata=difference.ABSENT_IS_ANY
     )
-    #: {option: why a value for all of them is not in effect everywhere}.
+    #: {option: reason why a value for all of them is not in effect
+    #: everywhere}.
     reasons: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE
     )
-    #: {option that running OSDs do not heed: its value after a restart}.
+    #: {option that running OSDs ignore: its value after a restart}.
     after_restart: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE
     )
-    #: Ids of the OSDs that have the queue mClock.
+    #: Ids of the OSDs with the mClock queue.
     mclock_osds: tuple[int, ...] = dataclasses.field(
         default=(), metadata=difference.IS_NOTE
     )
-    #: Ids of those that have another one.
+    #: Ids of the OSDs with another queue.
     other_queue_osds: tuple[int, ...] = dataclasses.field(
         default=(), metadata=difference.IS_NOTE
     )
@@ -264,13 +268,13 @@ class OsdOptions:
 class OsdCapacity:
     """IOPS that an OSD with mClock assumes for its disk."""
 
-    #: hdd or ssd: what it takes the disk of its data for.
+    #: hdd or ssd: the assumed medium of its data.
     medium: str
-    #: Random writes of 4 KiB in a second; None: it was not measured or set,
+    #: Random writes of 4 KiB per second; None if it was not measured or set,
     #: and the default of the release counts.
     iops: float | None
-    #: Whether the figure is in the monitors for this OSD alone, as one that
-    #: it measured is.
+    #: Whether the figure in the monitors is for this OSD alone, as a measured
+    #: one is.
     is_own: bool = False
 
 
@@ -278,8 +282,7 @@ class OsdCapacity:
 class Mclock:
     """The figures by which OSDs with mClock share their I/O."""
 
-    #: {OSD id: figure}, of the OSDs that have this queue by their
-    #: configuration.
+    #: {OSD id: figure}, for OSDs configured with this queue.
     capacities: collections.abc.Mapping[int, OsdCapacity]
     #: {hdd or ssd: the least and the most IOPS of a figure}.
     plausible_iops: collections.abc.Mapping[str, tuple[float, float]]
@@ -291,10 +294,10 @@ class PrimaryAffinity:
 
     #: The device class.
     name: str
-    #: 0 to 1 as `primary_affinity` has it; of OSDs that differ, all values
+    #: 0 to 1 in the form of `primary_affinity`; if OSDs differ, all values
     #: with their OSDs.
     value: str
-    #: {OSD id: its value}; empty when wanted.
+    #: {OSD id: its value}; empty if declared.
     by_osd: collections.abc.Mapping[int, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE
     )
@@ -306,8 +309,8 @@ class ReadBalancer:
 
     #: Mode of the balancer, if it is on and chooses primaries; else ''.
     mode: str
-    #: {OSD id: placement groups of which it was made the primary}
-    #: (pg-upmap-primary), by the balancer or by hand.
+    #: {OSD id: placement groups with it as chosen primary} (pg-upmap-primary),
+    #: by the balancer or by hand.
     primaries: collections.abc.Mapping[int, int]
 
 
@@ -315,17 +318,17 @@ class ReadBalancer:
 class CephxUser:
     """A cephx user without its key, which never enters this program."""
 
-    #: With its type, such as client.cinder.
+    #: Name with its type, such as client.cinder.
     name: str
-    #: {daemon type, such as osd: capabilities as Ceph's text}.
+    #: {daemon type, such as osd: text of its capabilities}.
     caps: collections.abc.Mapping[str, str]
-    #: Wanted: grants that tiers need, by daemon type; all else in `caps` was
-    #: held when the plan was made.
+    #: Declared: grants that tiers need, by daemon type; all others in `caps`
+    #: were held when the plan was made.
     needed: collections.abc.Mapping[str, tuple[str, ...]] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE
     )
-    #: Wanted: grants by which it may be of another service, so that it takes
-    #: consent to change it, each with its daemon type.
+    #: Declared: grants of a user that may belong to another service, so that a
+    #: change needs consent, each with its daemon type.
     of_others: tuple[str, ...] = dataclasses.field(
         default=(), metadata=difference.IS_NOTE
     )
@@ -338,14 +341,14 @@ class Osd:
     osd_id: int
     #: None for an OSD without one.
     device_class: str | None
-    #: {bucket type: bucket name}, itself and its root included.
+    #: {bucket type: bucket name}, including itself and its root.
     location: collections.abc.Mapping[str, str]
-    #: More of the same, of one below several buckets of a type: a bucket may
-    #: be linked to several others, and a root may lie in another.
+    #: Further locations of an OSD below several buckets of a type: a bucket
+    #: may be linked to several others, and a root may be in another one.
     other_locations: tuple[collections.abc.Mapping[str, str], ...] = ()
-    #: 0 to 1: how willing it is to be the primary of a placement group.
+    #: Primary affinity, from 0 to 1.
     primary_affinity: float = 1.0
-    #: Why CRUSH gives it no data, such as `is out`; '': it may have some.
+    #: Reason why CRUSH gives it no data, such as `is out`, or ''.
     no_data: str = ''
 
     @property
@@ -374,12 +377,12 @@ class Osd:
 class OsdMemory:
     """Host of an OSD, and its memory target."""
 
-    #: As its kernel calls it, which need not be its CRUSH host; None: the OSD
-    #: never reported any.
+    #: Host name by its kernel, which may differ from its CRUSH host; None if
+    #: the OSD never reported one.
     host: str | None = None
-    #: Memory of the host; None: not known.
+    #: Memory of the host in bytes; None if unknown.
     host_bytes: int | None = None
-    #: osd_memory_target in effect; None: not known.
+    #: osd_memory_target in effect; None if unknown.
     target_bytes: int | None = None
 
 
@@ -390,13 +393,13 @@ class OptionSchema:
     name: str
     #: Ceph's type: str, uint, int, size, secs, millisecs, float, bool, ...
     kind: str
-    #: The only values of a text that is one of some words; else empty.
+    #: The only values of an option with a fixed set of words; else empty.
     words: tuple[str, ...] = ()
-    #: Of the daemons, as Ceph writes it.
+    #: Default of the daemons, as Ceph writes it.
     default: str = ''
-    #: Whether a running OSD heeds a new value.
+    #: Whether a running OSD uses a new value.
     at_runtime: bool = True
-    #: Whom Ceph means it for: basic, advanced or dev.
+    #: Intended audience in Ceph: basic, advanced or dev.
     level: str = 'advanced'
 
 
@@ -409,67 +412,65 @@ class CephState:
     pools: collections.abc.Mapping[str, Pool]
     users: collections.abc.Mapping[str, CephxUser]
     osds: tuple[Osd, ...]
-    #: Keyed by device class, for the options that the catalog declares.
+    #: Options that the catalog declares, keyed by device class.
     class_options: collections.abc.Mapping[str, OsdOptions] = (
         dataclasses.field(default_factory=dict)
     )
-    #: Keyed by CRUSH host, likewise.
+    #: Options that the catalog declares, keyed by CRUSH host.
     host_options: collections.abc.Mapping[str, OsdOptions] = dataclasses.field(
         default_factory=dict
     )
     #: {option that the catalog declares: its schema}; the cluster does not
-    #: know what is absent.
+    #: know an absent one.
     option_schemas: collections.abc.Mapping[str, OptionSchema] = (
         dataclasses.field(default_factory=dict)
     )
-    #: Only the effects of a plan are estimated from it.
+    #: Usage, from which only the effects of a plan are estimated.
     usage: usages.ClusterUsage | usages.Unknown = usages.Unknown(
         reason='the cluster usage was not read'
     )
 
-    #: {pool: the cache tier in front of it}, of all pools that have one.
+    #: {pool: cache tier in front of it}, for all pools that have one.
     cache_tiers: collections.abc.Mapping[str, CacheTier] = dataclasses.field(
         default_factory=dict
     )
-    #: By which Ceph tells clusters apart, in lower case; None when it was not
-    #: read.
+    #: Identifier of the cluster, in lower case; None if it was not read.
     fsid: str | None = None
-    #: The major release that all monitors have (min_mon_release), such as 18;
-    #: None when it was not read.
+    #: Major release that all monitors have (min_mon_release), such as 18; None
+    #: if it was not read.
     release: int | None = None
-    #: Namespace of Kubernetes in which Rook runs the cluster; None when it
-    #: does not, and when that was not read.
+    #: Namespace of Kubernetes in which Rook runs the cluster; None if Rook
+    #: does not, or if it was not read.
     rook_namespace: str | None = None
-    #: Whether cephadm sets osd_memory_target by host; looked at when the
-    #: catalog declares it, and for an export when the monitors have it.
+    #: Whether cephadm sets osd_memory_target by host; read if the catalog
+    #: declares it, and for an export if the monitors have it.
     cephadm_tunes_memory: bool = False
-    #: Placement groups that an OSD may have on average (mon_max_pg_per_osd);
-    #: None when it was not read.
+    #: Maximum of placement groups per OSD on average (mon_max_pg_per_osd);
+    #: None if it was not read.
     max_pg_per_osd: int | None = None
-    #: Ciphers of the keys that it gives to new cephx users; empty where it
-    #: has no choice (up to Ceph 19), and when the user of Cinder exists.
+    #: Ciphers of the keys of new cephx users; empty if Ceph has no choice (up
+    #: to 19), and if the user of Cinder exists.
     key_ciphers: tuple[str, ...] = ()
-    #: Whether its monitors know cache tiers; looked at when the catalog
-    #: declares one.
+    #: Whether its monitors know cache tiers; read if the catalog declares one.
     has_cache_tiering: bool = True
-    #: {pool: number of objects}; looked at when the catalog declares a cache.
+    #: {pool: number of objects}; read if the catalog declares a cache.
     objects_in: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict
     )
-    #: The oldest release of clients that it has to serve
-    #: (require_min_compat_client); None when it was not read, which is done
-    #: when the catalog asks for MSR rules.
+    #: Oldest client release that it must serve (require_min_compat_client);
+    #: None if it was not read, which is done only if the catalog has MSR
+    #: rules.
     min_compat_client: str | None = None
-    #: {mask of OSDs, such as class:ssd: {option: value that the monitors
-    #: have for them}}; empty when the catalog declares no option.
+    #: {mask of OSDs, such as class:ssd: {option: value in the monitors}};
+    #: empty if the catalog declares no option.
     configured_options: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
-    #: None when it was not read, as of releases in which no OSD has the queue
-    #: mClock unless it is set (up to Ceph 16).
+    #: None if it was not read, as in releases in which no OSD has mClock by
+    #: default (up to Ceph 16).
     mclock: Mclock | None = None
-    #: Looked at when the catalog declares a primary affinity, or a class for
-    #: first copies; None of releases without one (up to Ceph 17).
+    #: Read if the catalog declares a primary affinity, or a class for first
+    #: copies; None in releases without a read balancer (up to Ceph 17).
     read_balancer: ReadBalancer | None = None
 
     @functools.cached_property
@@ -543,7 +544,7 @@ class CephState:
         :param apart: bucket type, such as host, of which counted OSDs must not
             share a bucket; None to count all OSDs.
         """
-        # Many tiers ask for the same.
+        # Many tiers need the same result.
         asked = kind, root, device_class, apart
         if asked not in self._osds_in_buckets:
             places: dict[object, set[str]] = {}
@@ -552,7 +553,8 @@ class CephState:
                     continue
                 for place in osd.locations:
                     if kind in place and root in place.values():
-                        # Without a bucket of that type CRUSH never gets there.
+                        # CRUSH never reaches an OSD without a bucket of that
+                        # type.
                         one = place.get(apart) if apart else osd.osd_id
                         places.setdefault(one, set()).add(place[kind])
             places.pop(None, None)

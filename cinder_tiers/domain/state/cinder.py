@@ -26,9 +26,9 @@ FOLLOW_IMAGE = 'tiers:follow_image'
 #: The ownership markers: one of them makes a volume type managed.
 MARKS = frozenset({NAME, FOLLOW_IMAGE})
 BACKEND = 'volume_backend_name'
-#: How Cinder writes a boolean in an extra spec.
+#: Notation of a boolean in an extra spec of Cinder.
 TRUE = '<is> True'
-#: How Cinder writes alternatives, before each of them.
+#: Word before each alternative in an extra spec of Cinder.
 OR = '<or>'
 #: The description of a type that is not opened yet, see `type_opening`.
 HALF_MADE = (
@@ -37,7 +37,7 @@ HALF_MADE = (
 )
 #: The volume type that Cinder itself creates (DEFAULT_VOLUME_TYPE).
 DEFAULT_TYPE = '__DEFAULT__'
-#: A quota without an end, in Cinder's way.
+#: Unlimited quota in Cinder.
 UNLIMITED = -1
 
 
@@ -86,30 +86,30 @@ class VolumeType:
     name: str
     description: str = ''
     is_public: bool = True
-    #: Ids of the projects that may use a private type; none for a public
-    #: type, and for one that is neither ours nor named by the catalog unless
-    #: they were asked for.
+    #: Ids of the projects that may use a private type; empty for a public
+    #: type, and if they were not read, as for unmanaged types that the catalog
+    #: does not name.
     projects: frozenset[str] = frozenset()
     extra_specs: collections.abc.Mapping[str, str]
-    #: How many volumes have it, of all projects; None: that was not asked.
+    #: Number of its volumes in all projects; None if it was not read.
     volumes: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
-    #: {id of a project: how many of them it has}; empty where only the sum
-    #: matters.
+    #: {id of a project: number of its volumes}; empty if only the sum matters.
     volumes_of: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
-    #: {id of a project: the size of these volumes and their snapshots},
-    #: likewise.
+    #: {id of a project: size of these volumes and their snapshots, in GiB};
+    #: empty if only the sum matters.
     gib_of: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
-    #: {id of a project: how many snapshots these volumes have}, likewise.
+    #: {id of a project: number of snapshots of these volumes}; empty if only
+    #: the sum matters.
     snapshots_of: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
-    #: Of Cinder, a UUID; None: it does not exist yet.
+    #: UUID of Cinder; None if it does not exist yet.
     type_id: str | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE, compare=False
     )
@@ -167,7 +167,7 @@ class QosSpec:
     #: front-end, back-end or both.
     consumer: str
     specs: collections.abc.Mapping[str, str]
-    #: Names of the volume types that have it; a type has one at most.
+    #: Names of its volume types; a type has one QoS spec at most.
     volume_types: frozenset[str]
 
 
@@ -200,10 +200,10 @@ class TypeQuota:
     #: Name of the volume type.
     name: str
     volumes: int = UNLIMITED
-    #: Of volumes and snapshots together.
+    #: Size of volumes and snapshots together.
     size_gib: int = UNLIMITED
     snapshots: int = UNLIMITED
-    #: Wanted: ids of the projects that have more already.
+    #: Declared: ids of the projects that already use more.
     exceeded_by: frozenset[str] = dataclasses.field(
         default=frozenset(), metadata=difference.IS_NOTE, compare=False
     )
@@ -215,11 +215,11 @@ class TypeEncryption:
 
     #: Name of the volume type.
     name: str
-    #: The format, such as luks.
+    #: Encryption format, such as luks.
     provider: str
-    #: Such as aes-xts-plain64; wanted None: left to Cinder.
+    #: Cipher, such as aes-xts-plain64; declared None leaves it to Cinder.
     cipher: str | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
-    #: Wanted None: left to Cinder.
+    #: Declared None leaves it to Cinder.
     key_size_bits: int | None = dataclasses.field(
         metadata=difference.NONE_IS_ANY
     )
@@ -233,19 +233,20 @@ class ProjectDefaults:
 
     #: Name of the volume type.
     name: str
-    #: Ids of the projects, as the key of the tiers file is called.
+    #: Ids of the projects; the field has the name of the key in the tiers
+    #: file.
     default_for: frozenset[str]
-    #: {id of a project that is to have it: name of its present default type,
-    #: which is not managed}; of what is wanted only.
+    #: Declared: {id of a project that will have it: name of its present
+    #: default type, which is not managed}.
     replaces: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
-    #: Those that only an operator may take it from; of what is wanted only.
+    #: Declared: projects that lose it only with consent.
     kept_unless_allowed: frozenset[str] = dataclasses.field(
         default=frozenset(), metadata=difference.IS_NOTE, compare=False
     )
-    #: {id of a project that is no longer to have it: name of its next default
-    #: type}; of what is wanted only.
+    #: Declared: {id of a project that will lose it: name of its next default
+    #: type}.
     replaced_by: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
@@ -255,27 +256,26 @@ class ProjectDefaults:
 class CinderState:
     """The state of Cinder and Glance that concerns tiers."""
 
-    #: {name: volume type}, private ones included.
+    #: {name: volume type}, including private ones.
     volume_types: collections.abc.Mapping[str, VolumeType]
-    #: {name: QoS spec}, those of others included.
+    #: {name: QoS spec}, including unmanaged ones.
     qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
         default_factory=dict
     )
-    #: {name of a volume type: its quota in the class default}.
+    #: {name of a volume type: its default quota}.
     quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
         default_factory=dict
     )
-    #: {name of a volume type: its encryption}, of those in question.
+    #: {name of a volume type: its encryption}, for types in question.
     encryptions: collections.abc.Mapping[str, TypeEncryption] = (
         dataclasses.field(default_factory=dict)
     )
-    #: {name of a volume type: projects of which it is the default type}, of
-    #: those that have one; empty where that was not asked.
+    #: {name of a volume type: projects with it as default type}; empty if it
+    #: was not read.
     project_defaults: collections.abc.Mapping[str, ProjectDefaults] = (
         dataclasses.field(default_factory=dict)
     )
-    #: {name: namespace} of Glance in which tags are published; empty where
-    #: that was not asked.
+    #: {name: Glance namespace with published tags}; empty if it was not read.
     tag_namespaces: collections.abc.Mapping[str, glance_state.TagNamespace] = (
         dataclasses.field(default_factory=dict)
     )

@@ -11,7 +11,7 @@ import dataclasses
 import types
 import typing
 
-#: Metadata of a field that is not compared when None is wanted.
+#: Metadata of a field that is not compared if the declared value is None.
 NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
 ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
 IS_NOTE = types.MappingProxyType({'is_note': True})
@@ -20,7 +20,7 @@ IS_NOTE = types.MappingProxyType({'is_note': True})
 class Resource(typing.Protocol):
     """Any value of `domain/state`: a frozen dataclass with a name."""
 
-    # What makes a dataclass one.
+    # Attribute that marks a dataclass.
     __dataclass_fields__: typing.ClassVar[
         dict[str, dataclasses.Field[typing.Any]]
     ]

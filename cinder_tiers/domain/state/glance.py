@@ -9,13 +9,13 @@ import dataclasses
 
 from cinder_tiers.domain.state import difference
 
-#: The one metadata definition namespace that tags are published in.
+#: The only metadata definition namespace in which tags are published.
 NAMESPACE = 'CinderTiers::StorageTiers'
 #: Characters of a tag in a namespace (glance/api/v2/metadef_tags.py, 32.0.0);
 #: a tag of an image may have 255.
 MOST_TAG_CHARACTERS = 80
-#: The ownership marker: a part of the description. A namespace has no field
-#: that is free for one, but properties, which Horizon offers for images.
+#: Ownership marker: a part of the description. A namespace has no free field
+#: for it except properties, which Horizon offers for images.
 MARK = 'Written by "openstack tier apply".'
 
 
@@ -24,14 +24,14 @@ class TagNamespace:
     """A metadata definition namespace of Glance that lists image tags."""
 
     name: str = NAMESPACE
-    #: How Horizon calls it.
+    #: Name in Horizon.
     display_name: str = ''
     description: str = ''
     is_public: bool
     #: Whether it is about images, for clients that ask for such namespaces.
     is_for_images: bool
     tags: frozenset[str]
-    #: Names of the properties and objects that others put into it.
+    #: Names of the properties and objects that others added.
     others: frozenset[str] = dataclasses.field(
         default=frozenset(), metadata=difference.IS_NOTE, compare=False
     )

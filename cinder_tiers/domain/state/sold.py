@@ -13,8 +13,8 @@ import re
 from cinder_tiers.domain import limits_by_size
 
 _NUMBER = re.compile(r'[0-9]{1,15}', re.ASCII)
-# Of volumes that cannot be attached: they were not created, or are being
-# deleted.
+# Statuses of volumes that cannot be attached: they were not created, or are
+# being deleted.
 _WITHOUT_STORAGE = frozenset(
     {
         *('error', 'deleting', 'error_deleting'),
@@ -115,7 +115,8 @@ class Limits:
 
     #: {key: value}; empty when the type has none.
     specs: collections.abc.Mapping[str, str]
-    #: Whether limits by size of that QoS spec are certain to be set.
+    #: Whether the backend is certain to set the limits by size of that QoS
+    #: spec.
     has_by_size: bool = True
 
     def iops(
@@ -135,7 +136,7 @@ class SoldVolume:
     """A volume that can do I/O, now or if attached."""
 
     size_gib: int
-    #: As of `clients`, more than 0.
+    #: Result of `clients`, more than 0.
     clients: int = 1
 
 
@@ -143,10 +144,10 @@ class SoldVolume:
 class SoldType:
     """A volume type of a tier, and its volumes."""
 
-    #: Of the volume type: that of the tier, or one that it replaced.
+    #: Name of the volume type: that of the tier, or one that it replaced.
     name: str
     limits: Limits
-    #: Of all projects.
+    #: Volumes of all projects.
     volumes: tuple[SoldVolume, ...]
 
     def iops(self, direction: str | None) -> int | None:

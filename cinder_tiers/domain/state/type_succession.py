@@ -22,8 +22,8 @@ _RETIRED = '{} - retired {}'
 # Types that older versions retired have a number there.
 _PATTERN = re.compile(r'(.+) - (new|retired (?:[1-9]\d*|[0-9a-f]{8}))')
 _ID_DIGITS = 8
-#: Of the longest name whose type can be retired; Cinder allows 255 characters
-#: (cinder/api/schemas/volume_types.py).
+#: Maximum length of a name whose type can be retired; Cinder allows 255
+#: characters (cinder/api/schemas/volume_types.py).
 MAX_CHARS = 255 - len(_RETIRED.format('', 'x' * _ID_DIGITS))
 
 

@@ -13,13 +13,13 @@ import dataclasses
 class PoolUsage:
     """Usage of a pool."""
 
-    #: What clients have written, one copy of it.
+    #: Bytes that clients have written, without copies.
     stored_bytes: int
-    #: RADOS objects, one copy of each.
+    #: RADOS objects, without copies.
     objects: int
-    #: What all copies, or all chunks, take on the OSDs.
+    #: Bytes of all copies or chunks on the OSDs.
     used_bytes: int
-    #: What clients may still write before the first OSD is full.
+    #: Bytes that clients may still write before the first OSD is full.
     max_avail_bytes: int
 
 
@@ -27,7 +27,7 @@ class PoolUsage:
 class OsdUsage:
     """Usage of an OSD."""
 
-    #: 0 for one that is out of the cluster.
+    #: 0 for an OSD that is out of the cluster.
     total_bytes: int
     used_bytes: int
 
@@ -36,15 +36,15 @@ class OsdUsage:
 class ClusterUsage:
     """Usage of a cluster; ratios from 0 to 1."""
 
-    #: Keyed by name. A pool of the last seconds may be absent.
+    #: Keyed by name. A new pool may be absent for some seconds.
     pools: collections.abc.Mapping[str, PoolUsage]
     #: Keyed by OSD id.
     osds: collections.abc.Mapping[int, OsdUsage]
-    #: Of an OSD: from here on Ceph warns.
+    #: Ratio of an OSD at which Ceph warns.
     nearfull_ratio: float
-    #: Of an OSD: from here on it takes no data that moves.
+    #: Ratio of an OSD at which it accepts no moving data.
     backfillfull_ratio: float
-    #: Of an OSD: from here on it takes no writes, nor do its pools.
+    #: Ratio of an OSD at which it and its pools accept no writes.
     full_ratio: float
 
 

@@ -61,5 +61,5 @@ def without_room(catalog: catalogs.Catalog) -> Problems:
         )
 
 
-#: As those of `validation.tiers`.
+#: In the form of the rules in `validation.tiers`.
 RULES = ((rules.CARD, _written_by_hand),)

@@ -69,7 +69,7 @@ def _names(catalog: catalogs.Catalog) -> Problems:
     for index, name in enumerate(catalog.follow_image_types):
         where = catalog.source.where(('follow_image_types', index))
         other = seen.setdefault(cinder_state.as_databases_compare(name), name)
-        # That one is there twice is a problem of its own.
+        # A repeated name has a problem of its own.
         if other != name:
             yield errors.Problem(
                 where=where,

@@ -28,7 +28,7 @@ class _Requiring:
     """A tier, and its requirements for its OSDs."""
 
     name: str
-    #: In words.
+    #: Description of the OSDs.
     osds: str
     requirements: catalogs.Requirements
 

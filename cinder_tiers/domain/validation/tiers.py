@@ -19,10 +19,10 @@ from cinder_tiers.domain.validation import rules
 #: Scope of extra specs that Cinder matches against backends, as it does those
 #: without a scope (cinder/scheduler/filters/capabilities_filter.py).
 _CAPABILITIES = 'capabilities'
-#: Suggestions at most: each takes a millisecond, and a file may have
+#: Maximum number of suggestions: each takes a millisecond, and a file may have
 #: thousands of wrong names.
 _SUGGESTIONS = 100
-#: Stands for each zone, or for whatever is asked of backends.
+#: Stands for any zone, or any requirement for backends.
 _ANY = object()
 
 Problems = collections.abc.Iterator[errors.Problem]
@@ -200,7 +200,8 @@ def _shared_backends(catalog: catalogs.Catalog) -> Problems:
             for key, value in tier.extra_specs.items()
             if backends.capability_names({key: ''})
         )
-        # A file may have thousands of tiers: each is looked up, not compared.
+        # A file may have thousands of tiers, so each is looked up, not
+        # compared.
         mixed_with = itertools.product(
             (tier.backend,),
             (_ANY,) if zones is None else (None, *sorted(zones)),
@@ -211,7 +212,7 @@ def _shared_backends(catalog: catalogs.Catalog) -> Problems:
             (tier.backend,), (_ANY, *(zones or (None,))), (_ANY, asked)
         ):
             owners.setdefault(place, tier)
-        # One pool of two tiers has a rule of its own.
+        # Two tiers with one pool are reported by another rule.
         if other is None or (other.rbd.cluster, other.rbd.pool) == (
             tier.rbd.cluster,
             tier.rbd.pool,
@@ -231,7 +232,7 @@ def _shared_backends(catalog: catalogs.Catalog) -> Problems:
         )
 
 
-#: (id of the rule, what takes a catalog and yields its problems).
+#: (id of the rule, function that yields its problems in a catalog).
 RULES = (
     (rules.STORAGE, _storage),
     (rules.EXTRA_SPEC, _extra_specs),

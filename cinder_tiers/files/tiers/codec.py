@@ -27,7 +27,7 @@ _POOL = shapes.text(limits.POOL, definition='pool')
 _USER = shapes.text(limits.USER, definition='user')
 _SWITCH = shapes.flag(definition='switch')
 _RATIO = shapes.number(limits.RATIO, kind='number', definition='ratio')
-# True only: what is not required is left out.
+# Only True: a requirement that does not apply is left out.
 _REQUIRED = shapes.Constant(
     definition='required',
     value=True,
@@ -88,7 +88,7 @@ _ALLOC_SIZE = _Size(
     expected=f'a power of two from {limits.ALLOC_SIZES[0] // 1024}K to '
     f'{limits.ALLOC_SIZES[-1] // 1024}K',
     keywords={
-        # To JSON 4096.0 is 4096.
+        # JSON Schema treats 4096.0 as 4096.
         'type': ['integer', 'string'],
         'enum': [
             spelled
@@ -442,7 +442,7 @@ _ERASURE_CODED = shapes.Record(
         ),
     ),
 )
-# Of what was complained of already.
+# Values in place of invalid ones that were reported already.
 _STAND_INS = {'protection': catalogs.Replicated(size=3)}
 _POOL_FIELDS = (
     shapes.field(
@@ -881,7 +881,7 @@ _TIER = shapes.Record(
             shapes.ListOf(
                 expected='a list of image tags',
                 items=shapes.text(limits.TAG),
-                # The rules of tags say it of tags that only look different.
+                # The rules of tags also report tags that only look different.
                 unique=False,
             ),
             'Image tags that select this tier; a tag belongs '

@@ -24,7 +24,7 @@ from cinder_tiers.files.tiers import writer
 from cinder_tiers.files.tiers import yaml_document
 
 _STEP = '  '
-# That "patch" and "git apply" take without quotes.
+# Names that "patch" and "git apply" accept without quotes.
 _NAME = re.compile(r'[A-Za-z0-9_.+@,=/-]+')
 _NO_NEWLINE = '\\ No newline at end of file\n'
 
@@ -92,7 +92,7 @@ def difference(
 
     :param name: name of the file for the diff.
     """
-    # Not splitlines: some characters within a line are ends of lines to it.
+    # splitlines would also split at some characters within a line.
     old, new = (
         re.findall(r'[^\n]*\n|[^\n]+', text) for text in (before, after)
     )
@@ -175,7 +175,7 @@ def _with_entry(
     newline = '\r\n' if '\r\n' in text else '\n'
     place = _end(holder)
     if text[place - 1] != '\n':
-        # Behind what else is on the line, such as a comment.
+        # After the rest of the line, such as a comment.
         place = text.find('\n', place) + 1 or len(text)
     before = text[:place]
     if not before.endswith('\n'):

@@ -26,7 +26,7 @@ from cinder_tiers.files.tiers import yaml_document
 
 #: The key, which is at the top level only.
 INCLUDE = 'include'
-#: Of which a tiers file is made, itself among them.
+#: Maximum number of files of a tiers file, including itself.
 MAX_FILES = 64
 _VERSION = 'version'
 _MAX_BYTES = yaml_document.MAX_SIZE_BYTES
@@ -36,13 +36,13 @@ _MAX_BYTES = yaml_document.MAX_SIZE_BYTES
 class Whole:
     """Content of a tiers file and of all files that it includes."""
 
-    #: As of `yaml_document.Document`, without the key `include`.
+    #: Value as in `yaml_document.Document`, without the key `include`.
     value: typing.Any
     source: catalogs.CatalogSource
     problems: tuple[errors.Problem, ...]
-    #: Names of the files for messages, in the order in which they count.
+    #: Names of the files for messages, in the order of precedence.
     files: tuple[str, ...]
-    #: Text of the file that was named.
+    #: Text of the named file.
     text: str
 
 
@@ -77,7 +77,7 @@ class _IncludeReading:
 
     def __init__(self, path: str, root: str | None) -> None:
         self.problems: list[errors.Problem] = []
-        #: Whether a file is not there, so that values are missing.
+        #: Set when a file is missing, so that values are missing.
         self.broken = False
         self._path = path
         self._folder = (
@@ -87,9 +87,9 @@ class _IncludeReading:
         )
         self._root = self._folder if root is None else os.path.realpath(root)
         self._text = ''
-        #: The file that was named, when it includes none.
+        #: The named file if it includes none.
         self._alone: yaml_document.Document | None = None
-        #: Each as a tree, in the order in which they count.
+        #: Each file as a tree, in the order of precedence.
         self._files: list[_Node] = []
         #: {real path: name} of the files that are being read, from the top.
         self._open: dict[str, str] = {}
@@ -141,7 +141,7 @@ class _IncludeReading:
         """
         found = b''
         try:
-            # One byte more than allowed is enough to know.
+            # One byte more than allowed shows that the file is too big.
             found = read_bounded.read(path, max_bytes=self._left_bytes + 1)
             is_too_big = len(found) > self._left_bytes
             self._left_bytes = max(0, self._left_bytes - len(found))
@@ -274,7 +274,7 @@ class _IncludeReading:
         if document is None:
             return
         if document.value is None:
-            # Nothing but comments.
+            # The file has only comments.
             document = dataclasses.replace(document, value={})
         if isinstance(document.value, dict):
             self._add(document, real, folder=os.path.dirname(real))

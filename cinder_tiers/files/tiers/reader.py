@@ -28,10 +28,11 @@ class TiersFile:
     """A sound tiers file, with the files that it includes."""
 
     catalog: catalogs.Catalog
-    #: Means the same without any other file. That of the file itself when it
-    #: includes none; else comments say which file a part is from.
+    #: Equivalent text without other files: that of the file itself if it
+    #: includes none, else merged, with comments that name the file of each
+    #: part.
     text: str
-    #: The plain values that it was read from, and where they were written.
+    #: Plain values that were read, and their places.
     whole: includes.Whole
 
 

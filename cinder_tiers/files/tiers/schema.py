@@ -37,8 +37,7 @@ _TYPE_NAMES = {
     type(None): 'nothing',
 }
 _SHOWN_CHARS = 60
-#: Ends the name of a definition in the published schema that is for a file
-#: with `include`.
+#: Suffix of a definition in the published schema for a file with `include`.
 _OVERRIDE = '_override'
 
 
@@ -65,7 +64,7 @@ def published() -> str:
         'a mapping of what differs from the included files; null removes '
         'what they have'
     )
-    # It is of this file alone.
+    # The key is allowed only in this schema.
     overriding['properties'][includes.INCLUDE] = alone['properties'][
         includes.INCLUDE
     ]
@@ -180,7 +179,7 @@ def _unique(
         yield jsonschema.ValidationError('some items are repeated')
 
 
-# JSON Schema takes 8.0 for an integer. Cinder and Ceph do not.
+# JSON Schema treats 8.0 as an integer. Cinder and Ceph do not.
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
     {'uniqueItems': _unique},

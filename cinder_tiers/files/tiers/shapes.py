@@ -26,7 +26,7 @@ class Shape(abc.ABC):
 
     #: Completes "expected ..." of a message.
     expected: str
-    #: Its name in the schema; None: it is written out where it is used.
+    #: Name of the definition in the schema; None to repeat it at each use.
     definition: str | None = None
 
     def schema(self, found: Definitions) -> dict[str, object]:
@@ -71,7 +71,7 @@ class Scalar(Shape):
 
 def whole(pattern: str) -> str:
     """Return the pattern of a schema that matches only a whole text."""
-    # "$" alone is found before a last line break, too.
+    # "$" alone also matches before a last line break.
     return f'^{pattern}$(?!\\n)'
 
 
@@ -157,7 +157,7 @@ class Constant(Shape):
     """The only value that a place may have."""
 
     value: str | int | bool
-    #: What the catalog has when it is there.
+    #: Value of the catalog when the constant is present.
     means: object = None
 
     def rules(self, found: Definitions) -> dict[str, object]:
@@ -180,9 +180,9 @@ class ListOf(Shape):
     items: Scalar
     unique: bool = True
     min_items: int = 0
-    #: Pattern of the texts that may stand in place of the list.
+    #: Pattern of texts that may replace the list.
     alone: str | None = None
-    #: Whether such a text means a list of it; else it means itself.
+    #: Whether such a text means a list of one; else it means itself.
     alone_is_item: bool = False
 
     def rules(self, found: Definitions) -> dict[str, object]:
@@ -203,7 +203,7 @@ class ListOf(Shape):
         """Return a tuple of texts, or the text that replaces the list."""
         if isinstance(value, str):
             return (value,) if self.alone_is_item else value
-        # One that is not text stays, so that later ones keep their lines.
+        # An invalid item stays, so that later ones keep their lines.
         return tuple(map(str, value))
 
     def write(self, value: typing.Any) -> typing.Any:
@@ -217,7 +217,7 @@ class MapOf(Shape):
 
     names: Scalar
     values: Shape
-    #: Whether {} is wrong.
+    #: Whether {} is invalid.
     not_empty: bool = False
 
     def rules(self, found: Definitions) -> dict[str, object]:
@@ -280,11 +280,11 @@ class Settings(Shape):
 class Field:
     """A key of the file and an attribute of the catalog."""
 
-    #: None: the keys of the shape, which are `Settings`, lie beside the other
-    #: keys, and not below one of their own.
+    #: None: the keys of the shape, which is `Settings`, are in the same
+    #: mapping as the other keys.
     key: str | None
     shape: Shape
-    #: None: the catalog does not hold it.
+    #: None: the catalog does not have it.
     attribute: str | None
     #: One sentence for people, in reStructuredText; empty without a key.
     meaning: str = ''
@@ -328,23 +328,23 @@ class Record(Shape):
 
     kind: type
     fields: tuple[Field, ...]
-    #: Keys that must be there.
+    #: Required keys.
     required: tuple[str, ...] = ()
-    #: Keys of which exactly one must be there; they are for one attribute,
-    #: and each is for a `kind` of its own.
+    #: Keys of which exactly one is required; they are for one attribute, and
+    #: each is for a `kind` of its own.
     one_of: tuple[str, ...] = ()
-    #: Whether {} is wrong; then the first field is written in any case.
+    #: Whether {} is invalid; then the first field is always written.
     not_empty: bool = False
-    #: Attributes for what is required and missing, so that the rest can be
-    #: looked at.
+    #: Attributes that replace missing required ones, so that the rest can be
+    #: checked.
     stand_ins: _Attributes = dataclasses.field(default_factory=dict)
-    #: The defaults that depend on other attributes, or that `kind` lacks.
+    #: Defaults that depend on other attributes, or that `kind` lacks.
     more_defaults: collections.abc.Callable[[_Attributes], _Attributes] = (
         lambda attributes: {}
     )
-    #: Makes the object from its attributes; None: `kind`.
+    #: Function that creates the object from its attributes; None: `kind`.
     make: collections.abc.Callable[..., object] | None = None
-    #: Takes an object apart into what `make` made it from.
+    #: Function that returns the arguments of `make` for an object.
     take: collections.abc.Callable[[typing.Any], _Attributes] = _attributes_of
 
     def rules(self, found: Definitions) -> dict[str, object]:
@@ -440,7 +440,7 @@ class Named(MapOf):
     """A mapping of names to records, each with its name as `name`."""
 
     values: Record
-    #: Whether the catalog has them in a tuple; else in a mapping by name.
+    #: Whether the catalog has a tuple of them; else a mapping by name.
     in_tuple: bool = False
 
     def read(self, value: typing.Any) -> typing.Any:

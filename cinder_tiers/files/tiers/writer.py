@@ -88,7 +88,7 @@ class _Writing:
 
     def comment(self, path: catalogs.Path, indent: str) -> None:
         """Add the comment of a place."""
-        # Of several remarks each is to be seen.
+        # Each of several remarks must be recognizable.
         hanging = _STEP if path else ''
         for text in self._comments.get(path, ()):
             self.lines.extend(

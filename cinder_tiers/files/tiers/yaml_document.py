@@ -46,9 +46,9 @@ class Document:
     #: dict, list, str, int, float, bool or None; keys of a dict are str.
     value: typing.Any
     source: catalogs.CatalogSource
-    #: What is wrong but did not hinder reading on.
+    #: Problems that did not stop reading.
     problems: tuple[errors.Problem, ...]
-    #: How many mappings, lists, keys and values it has.
+    #: Number of mappings, lists, keys and values.
     nodes: int = 0
 
 
@@ -192,7 +192,7 @@ def _unprintable(
             expected='YAML',
             remedy='remove the character',
         )
-    # The rest of a line makes it one, even where it is empty.
+    # The rest of a line makes it a line, even where it is empty.
     line = len(f'{text[: character.start()]}x'.splitlines())
     return errors.Problem(
         rule=rules.YAML,
@@ -295,7 +295,7 @@ class _YamlReading:
         return result
 
     def _scalar(self, node: yaml.ScalarNode, path: catalogs.Path) -> object:
-        # Dates and the like are not wanted: they stay the text they were.
+        # Dates and the like stay text.
         if node.tag not in _SCALARS:
             return node.value
         try:
