@@ -28,12 +28,12 @@ class ExportTiers(base.StatusCommand):
     """
 
     _epilog = """Exit status: 0 the file describes the cloud; 3 the file is
-written, but something is missing that could not be read, as standard error
-says; 4 the file is written, but "tier plan" would still change something, as
-the file and standard error say, and something may be missing, too; 1 an error
-occurred, and nothing is written; 2 a wrong argument; 6 a service did not
-answer, and nothing is written. A file that exists is never replaced by one
-that lacks what could not be read.
+written, but lacks what could not be read, which standard error lists; 4 the
+file is written, but "tier plan" would still change what the file and standard
+error list, and parts may be missing, too; 1 an error occurred, and nothing is
+written; 2 a wrong argument; 6 a service did not answer, and nothing is
+written. An existing file is never replaced by one that lacks what could not be
+read.
 
 Example: openstack tier export --out tiers.yaml --cluster
 ceph=/etc/ceph/ceph.conf:admin

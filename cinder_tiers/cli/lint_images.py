@@ -21,9 +21,9 @@ class LintImages(base.StatusLister):
     CinderTiers::StorageTiers; then the column Tier is empty. Changes nothing.
     """
 
-    _epilog = """Exit status: 0 there are none; 4 there are some; 1 an error
-occurred, the tags of tiers are not published, or --all is not permitted; 2 a
-wrong argument; 6 a service did not answer.
+    _epilog = """Exit status: 0 there is no such image; 4 there is one or more;
+1 an error occurred, the tags of tiers are not published, or --all is not
+permitted; 2 a wrong argument; 6 a service did not answer.
 
 Example: openstack tier lint-images -f json
 """

@@ -25,10 +25,10 @@ class ListVolumes(base.StatusLister):
     admin rights and changes nothing.
     """
 
-    _epilog = """Exit status: 0 the volumes are listed; 4 with --wrong, there
-are some; 3 Glance did not answer, so that some may be wrong; 1 an error
-occurred, Cinder does not show all volumes, or the tier is not applied; 2 a
-wrong argument; 6 another service did not answer.
+    _epilog = """Exit status: 0 the volumes are listed; 4 with --wrong, at
+least one volume is listed; 3 Glance did not answer, so a volume may be wrong;
+1 an error occurred, Cinder does not show all volumes, or the tier is not
+applied; 2 a wrong argument; 6 another service did not answer.
 
 Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
 """
