@@ -98,7 +98,9 @@ class Figure:
         :raises ValueError: a value is invalid; the text names it
         """
         if not expectations.PATTERN.fullmatch(self.pattern):
-            raise ValueError(f'pattern {self.pattern[:60]!r} is not one')
+            raise ValueError(
+                f'pattern {self.pattern[:60]!r} is not a valid name'
+            )
         expectations.quantity(self.quantity)
         for name in ('low', 'mean', 'high'):
             value = getattr(self, name)
@@ -143,9 +145,9 @@ class Measured:
         if self.ceph_release is not None and not (
             1 <= self.ceph_release < _MOST_RELEASE
         ):
-            raise ValueError('a release of Ceph that cannot be')
+            raise ValueError('the release of Ceph is not a valid number')
         if not _FINGERPRINT.fullmatch(self.fingerprint):
-            raise ValueError('a fingerprint that is none')
+            raise ValueError('the fingerprint has a wrong form')
         named = [(one.pattern, one.quantity) for one in self.figures]
         if not named or len(set(named)) < len(named):
             raise ValueError('expected figures, each once')

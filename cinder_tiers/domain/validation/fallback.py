@@ -106,9 +106,9 @@ def check(
         yield errors.Problem(
             where=catalog.source.where(('tiers', fault.tier, 'fallback')),
             found=fault.found,
-            expected='one fallback tier, or several of which all but one '
-            f'have the extra spec {extra_specs.ZONES}, and no two '
-            'name the same zone',
+            expected='one fallback tier, or several that share no '
+            'availability zone, of which all but one have the extra spec '
+            f'{extra_specs.ZONES}',
             remedy=(
                 'remove fallback from one of them, or restrict it to '
                 'different zones'

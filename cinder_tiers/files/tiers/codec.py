@@ -170,7 +170,7 @@ _POOL_OPTION_MEANINGS = {
     'an OSD.',
     'recovery_priority': 'The pool with the highest number recovers first.',
     'scrub_max_interval': 'Seconds after which a placement group is scrubbed '
-    'whatever the load.',
+    'regardless of the load.',
     'scrub_min_interval': 'Seconds between scrubs of a placement group while '
     'the load is low.',
     'scrub_priority': 'Priority of scrubs of the pool in an OSD.',
@@ -1017,7 +1017,7 @@ _TIER = shapes.Record(
             shapes.text(limits.BACKEND),
             'Existing storage of any driver, by its '
             '``volume_backend_name`` in ``cinder.conf``; '
-            'beside ``rbd``, the backend that already serves '
+            'with ``rbd``, the backend that already serves '
             'this pool.',
             attribute='backend_name',
         ),
@@ -1071,8 +1071,7 @@ CATALOG = shapes.Record(
                 items=shapes.text(limits.INCLUDE),
                 min_items=1,
             ),
-            meaning='Files that this one includes, and parts of '
-            'which it overrides.',
+            meaning='Files that this one includes, and may override in parts.',
         ),
         shapes.field(
             'follow_image_types',
@@ -1093,7 +1092,7 @@ CATALOG = shapes.Record(
                 means=True,
             ),
             'No tier serves untagged images and blank volumes, which get '
-            "Cinder's default type; no tier has ``fallback: true`` beside it.",
+            "Cinder's default type; excludes ``fallback: true`` in a tier.",
             attribute='without_fallback',
         ),
         shapes.field(
