@@ -80,17 +80,28 @@ class Started:
     """An `openstack` command that runs.
 
     :ivar stderr: what it says, as it says it.
-    :ivar returncode: once it has ended, as of subprocess.
+    :ivar returncode: as of subprocess; None: it was not waited for
     """
 
     pid: int
     stderr: typing.TextIO
+    _answers: typing.BinaryIO
     returncode: int | None = None
+
+    def send_signal(self, number):
+        """Send it a signal, unless it has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def kill(self):
         """End it by SIGKILL, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self):
+        """Return its exit status, below 0 for a signal, once it has ended."""
+        if self.returncode is None:
+            self.returncode = int(self._answers.readline())
+        return self.returncode
 
 
 @contextlib.contextmanager
@@ -110,11 +121,13 @@ def started(argv, *, environment):
         open(os.devnull, 'r+b') as nothing,
         _forked(argv, environment, nothing, nothing, stderr) as (answers, _),
     ):
-        running = Started(pid=int(answers.readline()), stderr=said)
+        running = Started(
+            pid=int(answers.readline()), stderr=said, _answers=answers
+        )
         # What is left is the end of the command, which ends with it.
         stderr.close()
         yield running
-        running.returncode = int(answers.readline())
+        running.wait()
 
 
 @contextlib.contextmanager
@@ -139,6 +152,11 @@ def _forked(argv, environment, *streams):
         'argv': [program, *argv[1:]],
         'environment': environment,
         'folder': str(pathlib.Path.cwd()),
+        'ignored': [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(number) == signal.SIG_IGN
+        ],
     }
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)

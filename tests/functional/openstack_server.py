@@ -7,9 +7,10 @@
 A start of the program spends 2 s of processor time on imports, ten times what
 most commands take themselves. Run this with the Python of the program. For
 each command a client connects to the socket, sends a line of JSON {"argv":
-words, "environment": {}, "folder": path} with three file descriptors, and gets
-a line with the id of the process, and one with its exit status, below 0 for a
-signal. The server ends with its standard input.
+words, "environment": {}, "folder": path, "ignored": numbers of signals} with
+three file descriptors, and gets a line with the id of the process, and one
+with its exit status, below 0 for a signal. The server ends with its standard
+input.
 """
 
 import contextlib
@@ -27,8 +28,8 @@ import warnings
 
 #: Groups of entry points in which a command looks for what it loads.
 GROUPS = ('openstack.', 'keystoneauth1.', 'cliff.')
-#: Of the example of cliff.
-ABSENT = ('cliffdemo',)
+#: Of the example of cliff, and of Ceph, which not all commands use.
+ABSENT = ('cliffdemo', 'rados', 'rbd')
 MODULES = (
     'openstackclient.common.clientmanager',
     'openstack.connection',
@@ -37,6 +38,13 @@ MODULES = (
     'rados',
     'rbd',
 )
+#: What ends a command, unless who starts it ignores them: a shell does so with
+#: the first for what it starts in the background, nohup with the last.
+ENDS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
 
 def import_all():
@@ -93,6 +101,9 @@ def run_command(request, streams):
     os.chdir(request['folder'])
     sys.argv = request['argv']
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, ends in ENDS.items():
+        is_ignored = number in request['ignored']
+        signal.signal(number, signal.SIG_IGN if is_ignored else ends)
     from openstackclient import shell
 
     sys.exit(shell.main())

@@ -222,22 +222,24 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
         ),
         altair.Chart(_rows(*({'reference': each} for each in references)))
         .mark_rule(strokeDash=[4, 3], color=_AXIS[0])
-        .encode(x='reference:Q'),
+        .encode(x=altair.X('reference:Q')),
         # With an edge, to be seen on a bar of any colour.
         *(
             altair.Chart(_rows(*whiskers))
             .mark_rule(strokeWidth=width, color=colour)
-            .encode(y=y, x='low:Q', x2='high:Q')
+            .encode(y=y, x=altair.X('low:Q'), x2=altair.X2('high:Q'))
             for width, colour in ((4, _PANEL[0]), (2, _TEXT[0]))
         ),
         bars.mark_text(align='left', dx=6, color=_TEXT[0]).encode(
             y=y,
-            x='end:Q',
+            x=altair.X('end:Q'),
             text=altair.Text(
                 'value:Q', format=_number_format(drawing.unit, 4)
             ),
         ),
-    ).properties(width=_WIDTH, height=_ROW * len(drawing.bars) + 50)
+        width=_WIDTH,
+        height=_ROW * len(drawing.bars) + 50,
+    )
 
 
 def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
@@ -286,13 +288,12 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
         )
         .mark_text()
         .encode(
-            text='text:N',
+            text=altair.Text('text:N'),
             color=altair.ColorValue(
                 _TEXT[0],
                 condition={'test': "datum.finding != ''", 'value': _ON_PAINT},
             ),
         ),
-    ).properties(
         width=max(
             _WIDTH, (48 if is_narrow else 110) * len(columns) + _LABEL_WIDTH
         ),
@@ -427,12 +428,12 @@ def _lines(drawing: figure.LineChart) -> altair.LayerChart:
                 )
             )
             .mark_rect(color=_AXIS[0], opacity=0.25)
-            .encode(x='begin:Q', x2='end:Q')
+            .encode(x=altair.X('begin:Q'), x2=altair.X2('end:Q'))
         )
     if drawing.is_connected:
         layers.append(
             base.mark_line(strokeWidth=1.5).encode(
-                detail='line:N',
+                detail=altair.Detail('line:N'),
                 # Not by x: steps are connected in their order.
                 order=altair.Order('place:Q'),
                 # What altair.condition() returns is looked for in the whole
@@ -450,7 +451,7 @@ def _lines(drawing: figure.LineChart) -> altair.LayerChart:
             .mark_point(filled=True, size=40, opacity=0.85)
             .encode(shape=_shape())
         )
-    return altair.layer(*layers).properties(width=_WIDTH, height=190)
+    return altair.layer(*layers, width=_WIDTH, height=190)
 
 
 def _shape() -> altair.Shape:
@@ -491,9 +492,7 @@ def _dots(drawing: figure.Dots) -> altair.LayerChart:
             shape=_shape(),
         )
     )
-    return altair.layer(chart).properties(
-        width=_WIDTH, height=_ROW * len(labels) + 50
-    )
+    return altair.layer(chart, width=_WIDTH, height=_ROW * len(labels) + 50)
 
 
 _DRAW: Mapping[type, Callable[..., altair.LayerChart]] = {
@@ -504,34 +503,34 @@ _DRAW: Mapping[type, Callable[..., altair.LayerChart]] = {
 }
 
 
-def _configured(chart: altair.LayerChart) -> altair.LayerChart:
-    return (
-        chart.properties(
-            # Letters of a browser may be wider than those known here.
-            padding={'left': 16, 'right': 8, 'top': 5, 'bottom': 5},
-            background='transparent',
-            autosize={'type': 'fit', 'contains': 'padding'},
-        )
-        .configure(font='sans-serif')
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=_TEXT[0],
-            titleColor=_TEXT[0],
-            domainColor=_AXIS[0],
-            tickColor=_AXIS[0],
-            gridColor=_GRID[0],
-            labelLimit=0,
-            titleFontWeight='normal',
-            labelFontSize=11,
-            titleFontSize=11,
-        )
-        .configure_axisQuantitative(
-            format='~s',
-            tickCount=4,
+#: Of each chart. Altair would copy the whole chart to add a part of it.
+_FRAME: Mapping[str, object] = {
+    # Letters of a browser may be wider than those known here.
+    'padding': {'left': 16, 'right': 8, 'top': 5, 'bottom': 5},
+    'background': 'transparent',
+    'autosize': {'type': 'fit', 'contains': 'padding'},
+    'config': {
+        'font': 'sans-serif',
+        'view': {'stroke': None},
+        'axis': {
+            'labelColor': _TEXT[0],
+            'titleColor': _TEXT[0],
+            'domainColor': _AXIS[0],
+            'tickColor': _AXIS[0],
+            'gridColor': _GRID[0],
+            'labelLimit': 0,
+            'titleFontWeight': 'normal',
+            'labelFontSize': 11,
+            'titleFontSize': 11,
+        },
+        'axisQuantitative': {
+            'format': '~s',
+            'tickCount': 4,
             # Not 0k.
-            labelExpr='datum.value ? datum.label : "0"',
-        )
-    )
+            'labelExpr': 'datum.value ? datum.label : "0"',
+        },
+    },
+}
 
 
 def _slim(node: ElementTree.Element) -> None:
@@ -589,8 +588,8 @@ def draw(drawing: figure.Drawing) -> Picture:
     # Each chart of a kind has the same shape: to check it again against the
     # schema of Vega-Lite takes longer than to draw it.
     with schemapi.debug_mode(False):
-        chart = _configured(_DRAW[type(drawing)](drawing))
-        specification = chart.to_dict(validate=False)
+        chart = _DRAW[type(drawing)](drawing)
+        specification = {**chart.to_dict(validate=False), **_FRAME}
     try:
         svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     except ValueError as error:

@@ -4,6 +4,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import importlib.metadata
 import io
 import logging
@@ -22,6 +23,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[3] / 'pyproject.toml'
 LOCKS = tempfile.TemporaryDirectory()
 
 
+@functools.cache
 def entry_points(group):
     """Entry points of this tree, whatever of it is installed."""
     project = tomllib.loads(PROJECT.read_text())['project']
@@ -86,11 +88,14 @@ def openstack(
     """
     kept = dict(os.environ)
     # A shell makes the root logger log everything, to a handler of its own.
-    # Left there, each would be written to by all tests that follow.
+    # Left there, each would be written to by all tests that follow; and what
+    # an import of Cinder has left there would write all of it, a third of the
+    # log of a run.
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     out = io.StringIO() if encoding is None else Encoded(encoding)
     err = io.StringIO() if answer is None or errors_to_file else Terminal()
+    root.handlers.clear()
     for name in kept:
         if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_', 'COLUMNS')):
             del os.environ[name]

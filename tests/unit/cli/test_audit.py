@@ -171,7 +171,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             self.assertIn('no backend serves tier database', vars(ran)[place])
 
     def test_who_may_not_ask_is_told(self):
-        self.assertEqual(0, self.run_tier('apply').status)
+        self.begin_applied()
         rows = self.audit('--tier', 'database', status=1, role='member')
         self.assertEqual(
             [('unknown', 'volume type'), ('unknown', 'access')],
@@ -197,8 +197,7 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
         super().setUp()
         self.connection = test_volume_type.connect(self.api)
         self.addCleanup(self.connection.close)
-        ran = self.run_tier('apply')
-        self.assertEqual(0, ran.status, ran.stderr)
+        self.begin_applied()
         self.types = {
             one.name: one.id
             for one in self.connection.block_storage.types(is_public='None')

@@ -21,7 +21,7 @@ EVIL = '\x1b[2Jx\n\u202e' + 'y' * 200
 class HostileNamesTestCase(tiers_file_case.TiersFileTestCase):
     def setUp(self):
         super().setUp()
-        self.assertEqual(0, self.run_tier('apply').status)
+        self.begin_applied()
         connection = openstack.connection.Connection(
             session=keystoneauth1.session.Session(
                 auth=token_endpoint.Token(self.api.endpoint, self.api.token)

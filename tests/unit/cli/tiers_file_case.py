@@ -37,6 +37,8 @@ class TiersFileTestCase(testtools.TestCase):
     """
 
     text = TIERS
+    #: {text: what Cinder knew once that was applied}; of this process.
+    _applied = {}
 
     def setUp(self):
         super().setUp()
@@ -51,6 +53,15 @@ class TiersFileTestCase(testtools.TestCase):
     def write(self, text):
         with open(self.path, 'w', encoding='utf-8') as stream:
             stream.write(text)
+
+    def begin_applied(self):
+        """Has Cinder, which knows nothing yet, know what `text` declares."""
+        if self.text in self._applied:
+            self.api.begin_with(self._applied[self.text])
+            return
+        ran = self.run_tier('apply')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self._applied[self.text] = self.api.content()
 
     def run_tier(self, command, *arguments, role='admin', encoding=None):
         return shell.openstack(

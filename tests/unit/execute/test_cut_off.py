@@ -130,6 +130,11 @@ class AppliedCinderTestCase(testtools.TestCase):
             names,
         )
 
+    def allowed(self, catalog):
+        """The plan for a catalog, with consent to all of it."""
+        plan = self.granted(catalog, ())
+        return consent.grant(plan, [str(one.key) for one in plan.refused])
+
     def carry_out(self, plan, connection):
         for result in apply.apply(
             plan=plan,
@@ -209,8 +214,7 @@ class CutOffTestCase(AppliedCinderTestCase):
             self.carry_out(self.granted(before, ()), self.connection)
             connection = test_cinder_world.log_in(self.api, CutSession)
             self.addCleanup(connection.close)
-            names = [str(one.key) for one in self.granted(after, ()).refused]
-            plan = self.granted(after, names)
+            plan = self.allowed(after)
             states = kept_at_each_write(
                 self.api,
                 connection.session,

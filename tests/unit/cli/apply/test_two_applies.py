@@ -6,22 +6,19 @@ The first is stopped in the middle of its work, which no wait can give.
 """
 
 import json
-import os
 import pathlib
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import urllib.parse
 
 import ddt
 import testtools
 
+from tests.unit.cli import processes
 from tests.unit.cli import shell
 from tests.worlds import cinder_api
 
-TOP = pathlib.Path(__file__).resolve().parents[4]
 TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (
     ''.join(
         f'  t{number}:\n    tags: [t{number}]\n    priority: {number}\n'
@@ -29,17 +26,6 @@ TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (
         for number in range(1, 30)
     )
 )
-# The commands of this tree, whatever of it is installed.
-SCRIPT = """
-import sys
-from openstackclient import shell
-from tests.unit.cli import shell as this_tree
-started = shell.OpenStackShell()
-for one in this_tree.entry_points(this_tree.GROUP):
-    started.command_manager.add_command(
-        'tier ' + one.name.removeprefix('tier_'), one.load())
-sys.exit(started.run(sys.argv[1:]))
-"""
 
 
 @ddt.ddt
@@ -62,30 +48,13 @@ class TwoAppliesTestCase(testtools.TestCase):
     def start(self):
         """Starts an apply, and stops it after its first action."""
         process = self.enterContext(
-            subprocess.Popen(
-                [
-                    sys.executable,
-                    '-c',
-                    SCRIPT,
-                    *self.api.arguments_of('admin'),
-                    'tier',
-                    'apply',
-                    '--catalog',
-                    str(self.catalog),
-                ],
-                cwd=TOP,
-                text=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env={
-                    **{
-                        name: value
-                        for name, value in os.environ.items()
-                        if not name.startswith('OS_')
-                    },
-                    'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
-                    'CINDER_TIERS_COORDINATION_URL': self.locks,
-                },
+            processes.started(
+                *self.api.arguments_of('admin'),
+                'tier',
+                'apply',
+                '--catalog',
+                str(self.catalog),
+                CINDER_TIERS_COORDINATION_URL=self.locks,
             )
         )
         self.addCleanup(process.kill)
@@ -121,7 +90,7 @@ class TwoAppliesTestCase(testtools.TestCase):
         self.assertIn(f'process {first.pid}', second.stderr)
         self.assertEqual(left, self.planned())
         first.kill()
-        first.wait(timeout=60)
+        first.wait()
         second = self.run_tier('apply')
         self.assertEqual(0, second.status, second.stderr)
         self.assertEqual(0, self.planned())
@@ -139,7 +108,7 @@ class TwoAppliesTestCase(testtools.TestCase):
         first.send_signal(signal.SIGCONT)
         second = self.run_tier('apply', '--wait', '300')
         self.assertEqual((0, []), (second.status, json.loads(second.stdout)))
-        self.assertEqual(0, first.wait(timeout=60))
+        self.assertEqual(0, first.wait())
 
     @ddt.data('SIGINT', 'SIGTERM', 'SIGHUP')
     def test_a_signal_ends_the_action_and_begins_no_other(self, name):
@@ -147,8 +116,8 @@ class TwoAppliesTestCase(testtools.TestCase):
         first = self.start()
         first.send_signal(signal.Signals[name])
         first.send_signal(signal.SIGCONT)
-        _, said = first.communicate(timeout=60)
-        self.assertEqual(130, first.returncode, said)
+        said = first.stderr.read()
+        self.assertEqual(130, first.wait(), said)
         self.assertIn('after the action that is running', said)
         self.assertIn('apply was interrupted', said)
         self.assertIn('actions were done', said)
@@ -161,7 +130,7 @@ class TwoAppliesTestCase(testtools.TestCase):
         first = self.start()
         first.stderr.close()
         first.send_signal(signal.SIGCONT)
-        self.assertEqual(0, first.wait(timeout=60))
+        self.assertEqual(0, first.wait())
         self.assertEqual(0, self.planned())
 
     def test_a_wait_that_is_no_time_is_refused(self):

@@ -67,13 +67,6 @@ class DefaultMovesTestCase(test_cut_off.AppliedCinderTestCase):
             for project, ident in default_types.list_all(block_storage).items()
         }
 
-    def allowed(self, catalog):
-        """The plan for a catalog, with consent to all of it."""
-        return self.granted(
-            catalog,
-            [str(one.key) for one in self.granted(catalog, ()).refused],
-        )
-
     def assert_usable(self, expected, after):
         """Applies; nobody is locked out by it, nor by a cut-off."""
         plan = self.allowed(after)

@@ -70,8 +70,10 @@ class SpelledKeysTestCase(testtools.TestCase):
             ),
         )
 
-    def apply(self, text, *allowed):
-        plan = consents.grant(self.plan(text), allowed)
+    def apply(self, text, has_consent=False):
+        plan = self.plan(text)
+        if has_consent:
+            plan = consents.grant(plan, [str(one.key) for one in plan.refused])
         results = test_cinder_world.apply_plan(plan, self.connection)
         self.assertEqual([], test_cinder_world.undone(results))
         self.assertEqual((), self.plan(text).actions)
@@ -111,12 +113,8 @@ class SpelledKeysTestCase(testtools.TestCase):
             one for one in self.block_storage.types() if one.name == 'gold'
         ]
         self.block_storage.update_type_extra_specs(gold, **{key: 'else'})
-        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.apply(RESPELLED, has_consent=True)
         self.assertEqual(SPECS, self.specs())
-
-    def refused(self, text):
-        """The keys of what somebody has to consent to."""
-        return [one.key for one in self.plan(text).refused]
 
     @ddt.data(False, True)
     def test_a_type_was_made_with_both_at_once(self, folds):
@@ -131,7 +129,7 @@ class SpelledKeysTestCase(testtools.TestCase):
                 'else': 'e',
             },
         )
-        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.apply(RESPELLED, has_consent=True)
         self.assertEqual({**SPECS, 'else': 'e'}, self.specs())
 
     @ddt.data(False, True)
@@ -146,7 +144,7 @@ class SpelledKeysTestCase(testtools.TestCase):
             total_iops_sec='1',
             Total_Iops_Sec='2',
         )
-        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.apply(RESPELLED, has_consent=True)
         (qos,) = self.block_storage.qos_specs()
         self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
 
@@ -163,7 +161,7 @@ class SpelledKeysTestCase(testtools.TestCase):
             read_iops_sec='1',
             Read_Iops_Sec='2',
         )
-        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.apply(RESPELLED, has_consent=True)
         self.assertEqual(SPECS, self.specs())
         (qos,) = self.block_storage.qos_specs()
         self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
@@ -180,7 +178,7 @@ class SpelledKeysTestCase(testtools.TestCase):
         self.block_storage.create_qos_spec(
             name='tier-gold', consumer='front-end', **{key: '1'}
         )
-        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.apply(RESPELLED, has_consent=True)
         (qos,) = self.block_storage.qos_specs()
         self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
 
@@ -190,5 +188,5 @@ class SpelledKeysTestCase(testtools.TestCase):
         self.block_storage.create_type(
             name='gold', extra_specs={'thin_support ': 'a', 'tiers:tags ': 'b'}
         )
-        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.apply(RESPELLED, has_consent=True)
         self.assertEqual(SPECS, self.specs())

@@ -49,7 +49,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
 
     def setUp(self):
         super().setUp()
-        self.assertEqual(0, self.run_tier('apply').status)
+        self.begin_applied()
         self.connection = test_volume_type.connect(self.api)
         self.addCleanup(self.connection.close)
         folder = tempfile.TemporaryDirectory()

@@ -25,7 +25,7 @@ class PlantedTestCase(tiers_file_case.TiersFileTestCase):
 
     def setUp(self):
         super().setUp()
-        self.assertEqual(0, self.run_tier('apply').status)
+        self.begin_applied()
         self.connection = test_volume_type.connect(self.api)
         self.addCleanup(self.connection.close)
         storage = self.connection.block_storage

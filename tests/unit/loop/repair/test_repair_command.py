@@ -54,7 +54,7 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
     def test_the_plan_is_shown_and_asked_for(self):
         connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
-        self.assertEqual(0, self.run_tier('apply').status)
+        self.begin_applied()
         types = {
             one.name: one.id
             for one in connection.block_storage.types(is_public='None')
@@ -148,7 +148,7 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
             os.path.join(folder, name)
             for name in ('plan', 'record', 'advice', 'lost')
         )
-        self.assertEqual(0, self.run_tier('apply').status)
+        self.begin_applied()
         types = {
             one.name: one.id
             for one in connection.block_storage.types(is_public='None')

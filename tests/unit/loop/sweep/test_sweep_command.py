@@ -6,10 +6,8 @@ The command that measures a slot can end the sweep: it knows its parent.
 """
 
 import json
-import os
 import pathlib
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -21,7 +19,7 @@ import testtools
 from testtools import content as details
 from tooz.drivers import file
 
-from tests.unit.cli.apply import test_two_applies
+from tests.unit.cli import processes
 from tests.unit.cli import shell
 from tests.unit.execute import test_cinder_world
 from tests.worlds import cinder_api
@@ -168,33 +166,19 @@ class SweptCloudTestCase(testtools.TestCase):
 
         :returns: its exit status.
         """
-        with self.errors.open('w') as errors:
-            ran = subprocess.run(
-                [
-                    sys.executable,
-                    '-c',
-                    test_two_applies.SCRIPT,
-                    *self.api.arguments_of('admin'),
-                    'tier',
-                    'sweep',
-                    '--catalog',
-                    str(self.catalog),
-                    *self.arguments(command, 'out', ()),
-                ],
-                cwd=test_two_applies.TOP,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                check=False,
-                env={
-                    **{
-                        name: value
-                        for name, value in os.environ.items()
-                        if not name.startswith('OS_')
-                    },
-                    'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
-                    **self.environment,
-                },
-            )
+        with (
+            self.errors.open('w', buffering=1) as errors,
+            processes.started(
+                *self.api.arguments_of('admin'),
+                'tier',
+                'sweep',
+                '--catalog',
+                str(self.catalog),
+                *self.arguments(command, 'out', ()),
+                **self.environment,
+            ) as ran,
+        ):
+            errors.writelines(ran.stderr)
         self.addDetail('sweep', details.text_content(self.errors.read_text()))
         return ran.returncode
 

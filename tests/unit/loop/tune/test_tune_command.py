@@ -10,12 +10,11 @@ import json
 import os
 import stat
 import subprocess
-import sys
 
 import yaml
 
 from cinder_tiers.figures.result import result as run_result
-from tests.unit.cli.apply import test_two_applies
+from tests.unit.cli import processes
 from tests.unit.loop.recommend import test_recommendation
 from tests.unit.loop.sweep import test_sweep_command
 
@@ -162,28 +161,11 @@ class TuneTestCase(test_sweep_command.SweptCloudTestCase):
 
     def started(self, *command):
         """A tuning as a process of its own, which its command may end."""
-        return subprocess.run(
-            [
-                sys.executable,
-                '-c',
-                test_two_applies.SCRIPT,
-                *self.api.arguments_of('admin'),
-                *('tier', 'tune', '--catalog', str(self.catalog)),
-                *self.arguments_of(*command),
-            ],
-            cwd=test_two_applies.TOP,
-            text=True,
-            capture_output=True,
-            check=False,
-            env={
-                **{
-                    name: value
-                    for name, value in os.environ.items()
-                    if not name.startswith('OS_')
-                },
-                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
-                **self.environment,
-            },
+        return processes.run(
+            *self.api.arguments_of('admin'),
+            *('tier', 'tune', '--catalog', str(self.catalog)),
+            *self.arguments_of(*command),
+            **self.environment,
         )
 
     def complete_blocks(self):

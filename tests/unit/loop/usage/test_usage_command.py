@@ -46,8 +46,7 @@ class UsageCommandCase(
     def setUp(self):
         super().setUp()
         self.api.add_project(BETA, HOSTILE)
-        applied = self.run_tier('apply')
-        self.assertEqual(0, applied.status, applied.stderr)
+        self.begin_applied()
         connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
         self.types = {
