@@ -344,7 +344,7 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('--years', type=int, default=10)
+    parser.add_argument('--years', type=int, default=5)
     parser.add_argument('--sweeps', type=int, default=2000)
     parser.add_argument('--curves', type=int, default=300)
     parser.add_argument('--tunings', type=int, default=20)

@@ -14,8 +14,8 @@ from tests.unit.loop.watch import simulated
 
 WEEKS = 3
 #: Rises of a kind that are planted beside a load.
-RISES = 6
-RISES_OF_ORDINARY = 20
+RISES = 4
+RISES_OF_ORDINARY = 16
 #: In windows, by which the beginning of a step may be off.
 NEAR = 6
 #: Alarms of a direction, from the second day on.
