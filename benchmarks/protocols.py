@@ -33,6 +33,7 @@ from scipy import special
 
 from benchmarks import false_claims
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.stats import between_runs
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.headroom import curve as load_curve
 from cinder_tiers.loop.headroom import headroom
@@ -71,9 +72,10 @@ NOISES = {
         -1.1 * (numpy.arange(count) == draw.integers(count))
     ),
     'of one side': lambda draw, count: draw.normal(0, 0.01, count),
+    'of some': lambda draw, count: draw.normal(0, 0.01, count),
 }
 #: Of which each measurement has hardly any noise beside the level it is in.
-_TIGHT = {'bimodal': 0.001, 'half and half': 0.001}
+_TIGHT = {'bimodal': 0.001, 'half and half': 0.001, 'of some': 0.001}
 #: Deviation of the new side, or of one treatment in three.
 _UNEQUAL = 0.06
 
@@ -146,7 +148,7 @@ def gate(draw, noise, name, years):
 
 
 #: (options, blocks)
-SWEEPS = ((1, 3), (4, 3), (4, 4), (16, 4), (16, 8))
+SWEEPS = ((1, 3), (4, 3), (16, 3), (16, 4), (16, 8))
 
 
 def sweeps(draw, noise, options, blocks, count):
@@ -169,7 +171,14 @@ def sweeps(draw, noise, options, blocks, count):
     values = levels[..., None] + draw.normal(
         0, _TIGHT.get(noise, _OWN), (*shape, false_claims.QUANTITIES)
     )
-    return values[:, :, 1:] - values[:, :, :1]
+    gains = values[:, :, 1:] - values[:, :, :1]
+    if noise == 'of some':
+        # Of a quarter, which are of other patterns: both sides have levels.
+        some = (count, blocks, math.ceil(options / 4), 1)
+        gains[:, :, : some[2]] += 0.3 * (
+            draw.integers(2, size=some) - draw.integers(2, size=some)
+        )
+    return gains
 
 
 def have_effects(gains):
@@ -180,9 +189,12 @@ def have_effects(gains):
     """
     _count, blocks, options, quantities = gains.shape
     deviations = numpy.maximum(gains.std(axis=1, ddof=1), 1e-12)
-    deviations = numpy.maximum(
-        deviations, numpy.median(deviations, axis=1, keepdims=True)
-    )
+    steady = options - between_runs.noisiest_left_out(blocks)
+    if steady > 0:
+        common = numpy.square(numpy.sort(deviations, axis=1)[:, :steady])
+        deviations = numpy.maximum(
+            deviations, numpy.sqrt(common.mean(axis=1, keepdims=True))
+        )
     distance = abs(gains.mean(axis=1)) / deviations * math.sqrt(blocks)
     found = options * quantities * 2 * special.stdtr(blocks - 1, -distance)
     return (found <= 1 - differences.CONFIDENCE).any(axis=(1, 2))
@@ -332,7 +344,7 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('--years', type=int, default=10)
+    parser.add_argument('--years', type=int, default=5)
     parser.add_argument('--sweeps', type=int, default=2000)
     parser.add_argument('--curves', type=int, default=300)
     parser.add_argument('--tunings', type=int, default=20)

@@ -59,12 +59,17 @@ def whole_number(
     return number
 
 
-positive = _number('a number of more than 0', lambda value: 0 < value < 1e12)
-not_negative = _number(
-    'a number of 0 or more', lambda value: 0 <= value < 1e12
+# A ratio to less than this may be more than a float can hold.
+_LEAST = 1e-6
+positive = _number(
+    'a number of more than 0, from 10^-6 to less than 10^12',
+    lambda value: _LEAST <= value < 1e12,
 )
-count = whole_number('a whole number of 0 or more')
-number_of_claims = whole_number('a whole number of 1 or more', least=1)
+not_negative = _number(
+    'a number from 0 to less than 10^12', lambda value: 0 <= value < 1e12
+)
+count = whole_number('a whole number from 0 to 999999999')
+number_of_claims = whole_number('a whole number from 1 to 999999999', least=1)
 #: Length of a rolling mean, in seconds.
 window_s = whole_number('a whole number from 1 to 3600', least=1, most=3600)
 #: Probability of finding a difference if there is one.
@@ -73,8 +78,8 @@ power = _number(
 )
 #: A coefficient of variation, in percent.
 variation = _number(
-    'a number greater than 0 and less than 1000',
-    lambda value: 0 < value < 1000,
+    'a number of more than 0, from 10^-6 to less than 1000',
+    lambda value: _LEAST <= value < 1000,
 )
 #: A difference in percent.
 percent = _number(

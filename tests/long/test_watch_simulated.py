@@ -14,8 +14,8 @@ from tests.unit.loop.watch import simulated
 
 WEEKS = 3
 #: Rises of a kind that are planted beside a load.
-RISES = 6
-RISES_OF_ORDINARY = 20
+RISES = 3
+RISES_OF_ORDINARY = 12
 #: In windows, by which the beginning of a step may be off.
 NEAR = 6
 #: Alarms of a direction, from the second day on.
@@ -36,12 +36,18 @@ def alarms_of(load):
 
 def rises_of(load, during, count):
     """(found, found with the right time) of rises to twice the latency."""
+    # What has no rhythm of a day is judged by what was kept of eight hours.
+    day = 0.5 if load in simulated.ORDINARY else 1
     found = [
         each
         for seed in range(count)
         if (
             each := simulated.planted(
-                load, factor=2, during=during, seed=1000 + seed
+                load,
+                factor=2,
+                during=during,
+                seed=1000 + seed,
+                at=round(day * simulated.DAY),
             )
         ).delay
         is not None

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import functools
 import math
 import re
+import statistics
 
 from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.fleet import guest_system
@@ -28,6 +29,10 @@ STEAL_LIMIT_PERCENT = 5
 # Of the CPUs that a pattern's jobs can keep busy.  What is left goes in ticks
 # that round down, and in the seconds in which fio starts and ends.
 BUSY_LIMIT_PERCENT = 90
+# Of the median of the guests, in each repeat: one that does less has something
+# that the tier has not, such as a slow host.  Of two, none is in the middle.
+SLOW_SHARE = 0.5
+_LEAST_GUESTS = 3
 # Of the fact clone_or_flat, where it says how volumes were asked for.
 NOT_FILLED = 'region not filled'
 BLANK = 'blank data volume (flat)'
@@ -323,6 +328,30 @@ def _beyond_buckets(
             )
 
 
+def _far_below(slot: run_result.SlotResult) -> set[str]:
+    """Return the guests that did far less than the others in a repeat."""
+    done = {
+        each.guest: each.iops for each in slot.guests if each.iops is not None
+    }
+    if len(done) < _LEAST_GUESTS:
+        return set()
+    least = SLOW_SHARE * statistics.median(done.values())
+    return {guest for guest, iops in done.items() if iops < least}
+
+
+def _slow_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    for name, pattern in _patterns(run):
+        slow = [_far_below(slot) for slot in pattern.slots]
+        always = sorted(set.intersection(*slow)) if len(slow) > 1 else ()
+        if always:
+            yield (
+                'slow guest',
+                f'{name}: less than {100 * SLOW_SHARE:g} % of the median of'
+                f' the guests in all {len(slow)} repeats: {_some(always)}; a'
+                f' host may be slow, and not the tier',
+            )
+
+
 def _mixed_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     seen = {
         name: {
@@ -509,6 +538,7 @@ _RULES = (
     _spread,
     _wide_intervals,
     _beyond_buckets,
+    _slow_guests,
     _mixed_guests,
 )
 

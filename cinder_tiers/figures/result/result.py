@@ -942,10 +942,14 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
             ),
         )
     except ValueError as error:
-        raise record.RecordError(f'not JSON: {error}') from error
+        raise record.RecordError(
+            f'not JSON: {error}; expected the whole result file of a run: name'
+            f' another one'
+        ) from error
     if not isinstance(value, dict) or 'version' not in value:
         raise record.RecordError(
-            'no result file: expected an object with a version'
+            'no result file: expected an object with a version; name the'
+            ' result file of a run'
         )
     version = value['version']
     if type(version) is not int or version != VERSION:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import functools
 import itertools
 import math
-import statistics
 
 from cinder_tiers.figures.stats import differences
 
@@ -187,30 +186,28 @@ def with_common_noise(
     """Return the differences with at least their common noise.
 
     By chance, some of few observations agree, with noise in levels more often
-    than with normal noise; among many quantities those would be claimed.  If a
-    single run is compared, all get the highest noise: a single observation
-    from a heavy tail cannot be recognized as such.  The common noise of sides
-    that had their turns together is the median, and counts only while so few
-    turns are likely to agree by chance: a side may well be less steady than
-    the others.
+    than with normal noise; among many quantities those would be claimed.  The
+    common noise is the mean of the variances.  If a single run is compared,
+    all get the highest noise: a single observation from a heavy tail cannot be
+    recognized as such.  Of sides that had their turns together, the noisiest
+    do not count, as many as ``noisiest_left_out`` says: a side may well be
+    less steady than the others.
 
     :param found: differences of one quantity, each for another pattern or side
     :returns: differences in the same order
     """
-    if all(each.is_paired for each in found):
-        common = statistics.median_low(
-            [each.deviation for each in found] or [0.0]
-        )
-        if not any(_may_agree(each.repeats, len(found)) for each in found):
-            return list(found)
-    else:
-        common = math.sqrt(
-            math.fsum(each.deviation**2 for each in found) / len(found)
-        )
-    most = max((each.deviation for each in found), default=0.0)
+    deviations = sorted(each.deviation for each in found)
+    if found and all(each.is_paired for each in found):
+        pairs = min(each.repeats for each in found)
+        deviations = deviations[: -noisiest_left_out(pairs) or None]
+    if not deviations:
+        return list(found)
+    common = math.sqrt(
+        math.fsum(each**2 for each in deviations) / len(deviations)
+    )
     with_noise = []
     for each in found:
-        least = most if each.repeats == 1 else common
+        least = deviations[-1] if each.repeats == 1 else common
         with_noise.append(
             each
             if least <= each.deviation
@@ -223,16 +220,17 @@ def with_common_noise(
     return with_noise
 
 
-def _may_agree(pairs: int, claims: int) -> bool:
-    """Return whether pairs of two levels are likely to show a difference.
+def noisiest_left_out(pairs: int) -> int:
+    """Return how many differences may be noisier than the common noise.
 
     With levels of equal shares, one side is in the high and the other in the
-    low one in a quarter of the pairs.
+    low one in a quarter of the pairs.  Of so many differences and one more,
+    hardly any has that in all pairs, either way.
 
-    >>> [_may_agree(*each) for each in ((3, 1), (3, 2), (4, 6), (4, 7))]
-    [False, True, False, True]
+    >>> [noisiest_left_out(pairs) for pairs in (3, 4, 5)]
+    [0, 5, 24]
     """
-    return 2 * claims * 0.25**pairs > 1 - differences.CONFIDENCE
+    return max(0, int((1 - differences.CONFIDENCE) / (2 * 0.25**pairs)) - 1)
 
 
 @functools.cache

@@ -305,7 +305,12 @@ def tiers_of_run(
     if len(names) < 2 or reference not in (None, *names):
         raise ComparisonError(
             f'run {run.run} has the tiers {", ".join(names) or "none"}:'
-            f' expected {"two or more" if len(names) < 2 else reference}'
+            f' expected '
+            + (
+                'two or more, or another result to compare runs'
+                if len(names) < 2
+                else f'{reference}'
+            )
         )
     first = names[0] if reference is None else reference
     observed = [

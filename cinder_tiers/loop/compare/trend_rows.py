@@ -103,8 +103,8 @@ def _notes(
             yield f'{place}: since run {level.run}; with it changed {also}'
         elif level.runs_needed:
             yield (
-                f'{place}: {level.runs} runs, expected at least '
-                f'{level.runs_needed}'
+                f'{place}: {level.runs} of at least {level.runs_needed} runs '
+                'that are needed'
             )
 
 

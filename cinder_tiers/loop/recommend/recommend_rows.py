@@ -11,6 +11,7 @@ from cinder_tiers.cli import results
 from cinder_tiers.cli import results_command
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
 from cinder_tiers.figures.profile import job_file
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.files import read_bounded
@@ -262,16 +263,20 @@ def _tiers_of_pools(
 def _volumes(
     parsed_args: argparse.Namespace,
 ) -> tuple[counters.Volume, ...]:
-    if parsed_args.volumes:
-        return counters.of_iostat(
-            _content(parsed_args.volumes, counters.MAX_BYTES)
-        )
-    return counters.of_diagnostics(
-        [
-            _content(path, counters.MAX_BYTES)
-            for path in parsed_args.diagnostics
-        ]
-    )
+    """Read the volumes of the arguments.
+
+    :raises base.CommandFailed: a file cannot be read, or is something else.
+    """
+    paths = parsed_args.diagnostics or [parsed_args.volumes]
+    contents = [_content(path, counters.MAX_BYTES) for path in paths]
+    try:
+        if parsed_args.volumes:
+            return counters.of_iostat(*contents)
+        return counters.of_diagnostics(contents)
+    except record.RecordError as error:
+        raise base.CommandFailed(
+            *(f'{", ".join(paths)}: {line}' for line in errors.lines_of(error))
+        ) from error
 
 
 def _loads_of_patterns(

@@ -41,14 +41,14 @@ class ArgumentsTestCase(testtools.TestCase):
         self.assertEqual(value, read(text))
 
     @ddt.data(
-        (values.positive, ('0', '-1', 'nan', 'inf', 'x', '', '1e13')),
+        (values.positive, ('0', '-1', 'nan', 'inf', '', '1e13', '1e-300')),
         (values.not_negative, ('-1', 'nan', 'inf', 'x', '')),
         (values.count, ('-1', '1.5', '', '\u0661', '1' * 10)),
         (values.percent, ('-1', '100', 'nan', 'x')),
         (values.number_of_claims, ('0', '-1', '1.5', 'x', '')),
         (values.window_s, ('0', '3601', '1.5', 'x', '')),
         (values.power, ('0.4', '1', 'nan', 'x')),
-        (values.variation, ('0', '1000', 'nan', 'x')),
+        (values.variation, ('0', '1000', 'nan', 'x', '1e-300')),
         (
             values.duration_s,
             ('', '10', '0s', '1d', '-1s', '9' * 9 + 's', '5min1h', '30m'),

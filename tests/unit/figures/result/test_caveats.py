@@ -320,6 +320,32 @@ class CaveatsTest(testtools.TestCase):
             found,
         )
 
+    def test_a_guest_that_is_slow_in_all_repeats(self):
+        self.assert_caveats(
+            [
+                (
+                    'slow guest',
+                    'fast x: less than 50 % of the median of the guests in all'
+                    ' 2 repeats: g001; a host may be slow, and not the tier',
+                )
+            ],
+            run(
+                results.slot([100, 40, 110, 30, 105]),
+                results.slot([90, 30, 110, 100, 100]),
+            ),
+        )
+        for slots in (
+            [[100, 40, 110], [100, 90, 110]],
+            [[100, 40], [100, 40]],
+            [[100, 40, 110]],
+            [[0, 0, 0], [0, 0, 0]],
+        ):
+            found = run(*map(results.slot, slots))
+            self.assertNotIn(
+                'slow guest',
+                [each.about for each in caveats.find_caveats(found)],
+            )
+
     def test_guests_that_are_not_alike(self):
         guests = [
             with_system('g000', cpu_model='A', cpus=1),

@@ -292,7 +292,9 @@ class CompareTestCase(testtools.TestCase):
         bad = self.folder / 'bad.json'
         for text, said in (
             ('{"version": 99}', 'reads version 7'),
-            ('[', 'not JSON'),
+            ('[', 'expected the whole result file of a run: name another'),
+            ('', 'expected the whole result file of a run: name another'),
+            ('[]', 'name the result file of a run'),
             ('{"version": 7, "run": 5, "\\u001b[2J": 1}', 'missing'),
         ):
             bad.write_text(text)

@@ -565,7 +565,7 @@ class TiersTestCase(testtools.TestCase):
                 few,
                 IOPS_ONLY,
             )
-            self.assertIn('expected two or more', str(error))
+            self.assertIn('two or more, or another result', str(error))
 
     def test_a_tier_that_was_always_second_is_told(self):
         run = self.run_of((100, 101), (200, 201))
@@ -823,7 +823,13 @@ class TreatmentsTestCase(testtools.TestCase):
 
     def test_options_that_do_nothing_seldom_have_an_effect(self):
         draw = numpy.random.default_rng(5)
-        for noise in ('AR(1)', 'bimodal', 'half and half', 'of one side'):
+        for noise in (
+            'AR(1)',
+            'bimodal',
+            'half and half',
+            'of one side',
+            'of some',
+        ):
             for size in protocols.SWEEPS:
                 gains = protocols.sweeps(draw, noise, *size, 300)
                 # Three standard deviations more than 5 % of them.
@@ -834,8 +840,13 @@ class TreatmentsTestCase(testtools.TestCase):
     def test_as_the_simulation_has_it(self):
         draw = numpy.random.default_rng(6)
         seen = set()
-        for options, blocks, change in ((1, 3, 0.2), (4, 4, 0.5)):
-            gains = protocols.sweeps(draw, '5 %', options, blocks, 8)
+        for noise, options, blocks, change in (
+            ('5 %', 1, 3, 0.2),
+            ('5 %', 4, 4, 0.5),
+            ('of some', 8, 3, 0.5),
+            ('of some', 8, 4, 0.1),
+        ):
+            gains = protocols.sweeps(draw, noise, options, blocks, 8)
             gains[:, :, 0] += change
             for sweep in gains[..., :1]:
                 found = self.claims(sweep)

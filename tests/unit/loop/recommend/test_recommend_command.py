@@ -261,6 +261,12 @@ class RecommendTestCase(RecommendCase):
             (('--pattern', 'x', '--cluster', 'c'), 2, '--cluster requires'),
             (('--job', '/nowhere'), 1, 'cannot read /nowhere'),
             (('--volumes', str(self.folder)), 1, 'cannot read'),
+            (('--volumes', self.catalog), 1, 'tiers.yaml: found no JSON'),
+            (
+                ('--diagnostics', self.result, '--on', 'general'),
+                1,
+                'run.json: found no disk_details',
+            ),
             (('--pattern', 'mix', '--quantity', 'x'), 2, 'expected iops'),
             (
                 ('--pattern', 'mix', '--least-difference', '100'),
