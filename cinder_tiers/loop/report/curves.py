@@ -102,8 +102,8 @@ def _not_told(step: load_curve.Step, saturation: load_curve.Saturation) -> str:
     why = (
         'one repeat has no interval'
         if len(step.iops) == 1
-        else f'{100 * load_curve.PACED_SHARE:g} % of the load, from which on it'
-        f' counts as done, is within the interval'
+        else f'{100 * load_curve.PACED_SHARE:g} % of the load, from which on'
+        f' it counts as done, is within the interval'
     )
     return '; '.join(each for each in (why, step.reason) if each)
 

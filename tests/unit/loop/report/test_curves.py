@@ -155,7 +155,7 @@ class CurvesTestCase(testtools.TestCase):
 
     def test_a_load_of_which_it_is_not_told_whether_it_was_done_says_why(self):
         for repeats, why in (
-            ((90, 110), 'from which on it counts as done'),
+            ((90, 110), '98 % of the load, from which on it counts as done'),
             ((100,), 'one repeat has no interval'),
         ):
             found = results.run({'fast': {}})
