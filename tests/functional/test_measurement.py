@@ -34,6 +34,10 @@ PATTERNS = tests.share(
 CONSOLE_MS = 5000
 
 
+def is_of_rally(name):
+    return name.startswith('c_rally_')
+
+
 class MeasurementCase(lab.LabTestCase):
     """Starts a task and sees that nothing of it is left."""
 
@@ -68,7 +72,8 @@ class MeasurementCase(lab.LabTestCase):
                 one.id for one in self.admin.compute.servers(all_projects=True)
             ),
             sorted(one.id for one in storage.volumes(all_projects=True)),
-            sorted(one.name for one in storage.types()),
+            # private ones, too
+            sorted(one.name for one in storage.types(is_public='None')),
             sorted(one.name for one in self.admin.identity.projects()),
             images,
         )
@@ -138,8 +143,27 @@ class MeasurementTest(MeasurementCase):
             self.assertLess(max(least_ms) - min(most_ms), CONSOLE_MS, seen)
 
     def test_quick_measures_all_tiers_and_leaves_nothing(self):
-        with start_watch.StartWatch(self.root / 'instances') as watch:
+        others = lab.connect(self.environment, lab.OTHER)
+        self.addCleanup(others.close)
+        types = {}
+
+        def on_start(start):
+            if not types:
+                types['all'], types['of others'] = (
+                    {one.name for one in each}
+                    for each in (
+                        self.admin.block_storage.types(is_public='None'),
+                        others.block_storage.types(),
+                    )
+                )
+
+        with start_watch.StartWatch(
+            self.root / 'instances', on_start
+        ) as watch:
             self.start(guests_per_tier=2, patterns=PATTERNS)
+        # of the disk that gives guests their start
+        self.assertTrue(any(map(is_of_rally, types['all'])), types)
+        self.assertFalse(any(map(is_of_rally, types['of others'])), types)
         outputs = self.outputs()
         (row,) = outputs['CinderTiers: the result file']['rows']
         self.check_starts(watch, row)

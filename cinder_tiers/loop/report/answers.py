@@ -71,6 +71,11 @@ def _load(
     if run.has_guest_steps:
         guests = int(found.pattern.rpartition('.g')[2])
         return f', {report_rows.of_guests(guests)}'
+    return _asked(pattern)
+
+
+def _asked(pattern: fio_pattern.Pattern) -> str:
+    """Describe the load that is asked for, after ``in_words``, if one is."""
     iops = load_step.asked_iops(pattern)
     return '' if iops is None else f', {iops} IOPS asked of each volume'
 
@@ -351,7 +356,7 @@ def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
         rows=tuple(
             (
                 each.name,
-                in_words(each),
+                in_words(each) + _asked(each),
                 each.iodepth,
                 each.numjobs,
                 each.ioengine or method.ioengine,

@@ -95,18 +95,32 @@ def _mean_ms(step: load_curve.Step) -> float | None:
     return sum(step.latencies_ms) / len(step.latencies_ms)
 
 
+def _not_told(step: load_curve.Step, saturation: load_curve.Saturation) -> str:
+    """Explain what of a step is not known; empty if all is."""
+    if saturation is not load_curve.Saturation.CANNOT_TELL:
+        return step.reason
+    why = (
+        'one repeat has no interval'
+        if len(step.iops) == 1
+        else f'{100 * load_curve.PACED_SHARE:g} % of the load, from which on'
+        f' it counts as done, is within the interval'
+    )
+    return '; '.join(each for each in (why, step.reason) if each)
+
+
 def _rows(
     curve: load_curve.Curve, expected: Mapping[str, float]
 ) -> Iterator[_Cells]:
     about = (curve.tier, curve.name, curve.quantity.quantity)
     for step in curve.steps:
+        saturation = step.saturation(looks=curve.looks)
         yield (
             *about,
-            step.saturation(looks=curve.looks).value,
+            saturation.value,
             step.asked_iops,
             *report_rows.ends(step.estimate_iops(looks=curve.looks)),
             _mean_ms(step),
-            step.reason or '-',
+            _not_told(step, saturation) or '-',
         )
     for name, found in _loads(curve, expected).items():
         yield (
@@ -273,7 +287,8 @@ def curves(
         ' (Kneedle); a level one is what is expected. The table has the'
         ' intervals over the repeats, whether each load was done, the knee,'
         ' 70 % of the most that was done, and the highest load within what is'
-        ' expected.',
+        ' expected; its means are arithmetic, those of other tables'
+        ' geometric.',
         keys=tuple(
             figure.ColourKey(name=tier, style=style)
             for tier, style in styles.items()

@@ -25,7 +25,8 @@ NAME = 'cinder_tiers_start_signal'
 class StartSignal(context.OpenStackContext):
     """Make a volume type whose volumes attach to many servers.
 
-    It gets a name that Rally owns and is deleted afterwards.  On a cloud
+    It gets a name that Rally owns and is deleted afterwards.  Only the
+    projects that the run's users have may see and use it.  On a cloud
     where only some backends can do multi-attach, or where the shared disk is
     to stay off a measured one, name a backend in ``extra_specs``.
     """
@@ -54,10 +55,13 @@ class StartSignal(context.OpenStackContext):
         volume_type = cinder.volume_types.create(
             self.generate_random_name(),
             description='Shared start disk of a CinderTiers fleet',
+            is_public=False,
         )
         volume_type.set_keys(
             {**self.config['extra_specs'], 'multiattach': '<is> True'}
         )
+        for project in self.context['tenants']:
+            cinder.volume_type_access.add_project_access(volume_type, project)
         self.context[NAME] = {'volume_type': volume_type.name}
         LOG.info('Made volume type %s for start volumes', volume_type.name)
 

@@ -131,3 +131,15 @@ class FirstLinesTestCase(testtools.TestCase):
             '1,024',
         ):
             self.assertIn(text, found)
+
+    def test_the_load_that_is_asked_for_is_told(self):
+        run = runs.run(tiers=('one',), patterns=1)
+        (pattern,) = run.profile.patterns
+        paced = dataclasses.replace(pattern, rate_iops=30)
+        run = dataclasses.replace(
+            run, profile=dataclasses.replace(run.profile, patterns=(paced,))
+        )
+        table = answers.measured(run)[1]
+        self.assertEqual(
+            '4k random reads, 30 IOPS asked of each volume', table.rows[0][1]
+        )

@@ -153,5 +153,34 @@ class CurvesTestCase(testtools.TestCase):
         self.assertIn('no step has a latency: fast: ', text)
         self.assertIn('expected at least 1000 I/Os', text)
 
+    def test_a_load_of_which_it_is_not_told_whether_it_was_done_says_why(self):
+        for repeats, why in (
+            ((90, 110), '98 % of the load, from which on it counts as done'),
+            ((100,), 'one repeat has no interval'),
+        ):
+            found = results.run({'fast': {}})
+            patterns = tuple(
+                test_curve.paced(
+                    'w',
+                    asked,
+                    [
+                        results.slot([iops], clat_ms=[1] * 1000)
+                        for iops in repeats
+                    ],
+                )
+                for asked in (100, 101)
+            )
+            (tier,) = found.tiers
+            table = curves.curves(
+                dataclasses.replace(
+                    found,
+                    tiers=(dataclasses.replace(tier, patterns=patterns),),
+                ),
+                {},
+            ).table
+            for row in table.rows[:2]:
+                self.assertIn('cannot tell', row)
+                self.assertIn(why, row[-1])
+
     def test_a_result_without_steps_has_no_curve(self):
         self.assertIsNone(curves.curves(runs.run(), {}))
