@@ -14,7 +14,7 @@ two sentences, of which nothing is ever cut within a clause::
 
 in one line; "on Ceph RELEASE" only where there is one; and in place of the
 second, ``Not measured since TIME.`` Pure. What is not exactly so is the
-operator's words.
+operator's words, which get a full stop where they end without one.
 """
 
 from collections.abc import Iterable
@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 import re
+import unicodedata
 
 from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.catalog import expectations
@@ -32,6 +33,11 @@ MOST_CHARS = 255
 #: Characters that a card with one figure has, more or less: a catalog's
 #: description and promise that leave fewer are warned of.
 ADVISED_CHARS = 120
+#: Of words, the last character that needs no full stop behind it, with what
+#: Unicode has as forms of these, such as the wide ones of Chinese texts.
+_ENDS = tuple('.!?:;,。、؟۔؛،।॥።։')
+#: What may stand behind it.
+_CLOSING = ')]}"\'»«›‹”“’‘）］】」』》〉'
 _PROMISE = 'Promise: '
 _AT_LEAST, _AT_MOST = 'at least', 'at most'
 _PATTERN = r'[a-z0-9][a-z0-9.-]{0,39}'
@@ -148,9 +154,29 @@ def _text(
         )
     elif measured is None and card.not_measured_since is not None:
         parts.append(f'Not measured since {card.not_measured_since}.')
-    # Cinder takes a line break as the last character only.
-    purpose = card.purpose.removesuffix('\n') if parts else card.purpose
-    return ' '.join([purpose, *parts] if purpose else parts)
+    if not parts:
+        return card.purpose
+    return _before_sentences(card.purpose) + ' '.join(parts)
+
+
+def _before_sentences(words: str) -> str:
+    words = _ended(words)
+    return f'{words} ' if words else ''
+
+
+def _ended(words: str) -> str:
+    """Words that another sentence may follow.
+
+    Without white space at their end, of which Cinder takes a line break as
+    the last character only.
+
+    >>> _ended('For databases '), _ended('快速。'), _ended('Fast (or not?)')
+    ('For databases.', '快速。', 'Fast (or not?)')
+    """
+    words = words.rstrip()
+    # In one form, as that of three dots in one character.
+    last = unicodedata.normalize('NFKC', words.rstrip(_CLOSING)[-1:])
+    return words if not words or last.endswith(_ENDS) else f'{words}.'
 
 
 def write(card: cards.Card) -> str:
@@ -166,7 +192,7 @@ def write(card: cards.Card) -> str:
     >>> write(cards.Card(purpose='For databases',
     ...                  promise={'oltp': {'iops_min': 500, 'p99_ms_max': 20}},
     ...                  not_measured_since='2026-11-29T14:05Z'))
-    'For databases Promise: oltp iops at least 500, p99_ms at most 20. \
+    'For databases. Promise: oltp iops at least 500, p99_ms at most 20. \
 Not measured since 2026-11-29T14:05Z.'
     """
     limits = list(_limit_clauses(card.promise))
@@ -261,53 +287,61 @@ def read(text: str) -> cards.Card:
     """
     if len(text) > MOST_CHARS:
         return cards.Card(purpose=text)
-    rest, measured, since = text, None, None
+    measured, since = None, None
+    start = len(text)
     if found := _MEASURED.search(text):
         try:
             measured = _read_measured(found)
         except ValueError:
             return cards.Card(purpose=text)
-        rest = text[: found.start()]
+        start = found.start()
     elif (found := _STALE.search(text)) and cards.is_time(found['time']):
         since = found['time']
-        rest = text[: found.start()]
-    is_cut = rest != text
-    before = rest.removesuffix(' ') if is_cut else rest
+        start = found.start()
     promise: dict[str, dict[str, float]] = {}
-    if found := _PROMISED.search(before):
+    is_cut = start < len(text)
+    if found := _PROMISED.search(
+        text[:start].removesuffix(' ') if is_cut else text
+    ):
         try:
             promise = _read_promise(found['groups'])
         except ValueError:
             promise = {}
         else:
-            before = before[: found.start()].removesuffix(' ')
+            start = found.start()
+    if start == len(text):
+        return cards.Card(purpose=text)
+    words = text[:start]
     card = cards.Card(
-        purpose=before,
+        purpose=words.rstrip(),
         promise=promise,
         measured=measured,
         not_measured_since=since,
     )
-    # One card has one text, so that no other text passes for it.
-    return card if write(card) == text else cards.Card(purpose=text)
+    # One card has one text, so that no other text passes for it; but for the
+    # end of the words, which may be that of who edited them.
+    if write(card) == _before_sentences(words) + text[start:]:
+        return card
+    return cards.Card(purpose=text)
 
 
 def purpose(text: str) -> str:
     """The operator's words of a description.
 
     Who edits a description may leave one card behind another, of which
-    ``read`` takes the last, or a line break behind it. What remains must not
-    become words: it would be a card again once the last is gone.
+    ``read`` takes the last, or a line break behind it, or remove its last
+    full stop. What remains must not become words: it would be a card again
+    once the last is gone.
 
     :param text: any; stays as it is where it does not end as a card does.
 
     >>> purpose('X. Promise: a iops at least 5. Promise: a iops at least 6.')
     'X.'
     """
-    line = text.removesuffix('\n')
-    words = line
-    while (found := read(words).purpose) != words:
+    ended = words = _ended(text)
+    while (found := _ended(read(words).purpose)) != words:
         words = found
-    return text if words == line else words
+    return text if words == ended else words
 
 
 def is_continued(text: str) -> bool:
@@ -326,5 +360,10 @@ def room(card: cards.Card) -> int:
 
     :returns: 0 or more.
     """
-    text = _text(card, list(_limit_clauses(card.promise)), ())
-    return max(0, MOST_CHARS - len(text) - bool(text))
+    limits = list(_limit_clauses(card.promise))
+    before = (
+        f'{_text(card, limits, ())} '
+        if limits
+        else _before_sentences(card.purpose)
+    )
+    return max(0, MOST_CHARS - len(before))
