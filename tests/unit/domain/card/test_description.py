@@ -247,11 +247,11 @@ class DescriptionTestCase(testtools.TestCase):
     )
     @ddt.unpack
     def test_words_are_a_sentence_before_another(self, words, before):
-        card = cards.Card(purpose=words)
-        self.assertEqual(words, descriptions.write(card))
+        alone = cards.Card(purpose=words)
+        self.assertEqual(words, descriptions.write(alone))
         for card in (
-            dataclasses.replace(card, promise={'x': {'iops_min': 5}}),
-            dataclasses.replace(card, not_measured_since=test_card.TIME),
+            dataclasses.replace(alone, promise={'x': {'iops_min': 5}}),
+            dataclasses.replace(alone, not_measured_since=test_card.TIME),
             dataclasses.replace(CARD, purpose=words),
         ):
             text = descriptions.write(card)
