@@ -8,7 +8,7 @@ from tests.horizon import case
 from tests.horizon import cloud
 
 CARD = cards.Card(
-    purpose='For databases',
+    purpose='For databases.',
     promise={'oltp': {'iops_min': 500, 'p99_ms_max': 20}},
     measured=cards.Measured(
         ended_at='2026-11-29T14:05Z',
@@ -43,7 +43,7 @@ class MemberTestCase(case.HorizonTestCase):
     def test_a_card_has_the_words_and_digits_of_the_description(self):
         page = self.read(case.MEMBER)
         for text in (
-            'For databases',
+            'For databases.',
             'oltp: iops at least 500, p99_ms at most 20',
             'measured 2026-11-29T14:05Z on Ceph 19',
             'oltp (5 runs): iops 5012 [4890, 5137]',
@@ -139,7 +139,7 @@ class MemberTestCase(case.HorizonTestCase):
             '/v2/images': 503,
         }
         page = self.read(case.MEMBER)
-        self.assertIn('For databases', page.texts)
+        self.assertIn('For databases.', page.texts)
         told = '\n'.join(page.texts)
         self.assertIn('Cinder did not show the quota', told)
         self.assertIn('volume_extension:quotas:show', told)
@@ -165,7 +165,7 @@ class ReaderTestCase(case.HorizonTestCase):
         self.cloud.namespace = ['database']
         self.cloud.add_image(7, 'debian', ['Database', 'linux'])
         page = self.read(case.MEMBER)
-        self.assertIn('For databases', page.texts)
+        self.assertIn('For databases.', page.texts)
         self.assertIn('debian', page.texts)
         self.assertNotIn('Tag image', page.texts)
 

@@ -13,7 +13,8 @@ sentences, in which no clause is ever cut::
     PATTERN (N runs) QUANTITY MEAN [LOW, HIGH]. Card FINGERPRINT.
 
 in one line; "on Ceph RELEASE" only if it is known; and instead of the second
-sentence, ``Not measured since TIME.`` Any other text is the operator's. Pure.
+sentence, ``Not measured since TIME.`` Any other text is the operator's, and
+gets a full stop where it ends without one. Pure.
 """
 
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 import re
+import unicodedata
 
 from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.catalog import expectations
@@ -31,6 +33,11 @@ MOST_CHARS = 255
 #: Approximate length of a card with one figure; there is a warning if
 #: description and promise of a catalog leave less.
 ADVISED_CHARS = 120
+#: Of words, the last character that needs no full stop behind it, with what
+#: Unicode has as forms of these, such as the wide ones of Chinese texts.
+_ENDS = tuple('.!?:;,。、؟۔؛،।॥።։')
+#: What may stand behind it.
+_CLOSING = ')]}"\'»«›‹”“’‘）］】」』》〉'
 _PROMISE = 'Promise: '
 _AT_LEAST, _AT_MOST = 'at least', 'at most'
 _PATTERN = r'[a-z0-9][a-z0-9.-]{0,39}'
@@ -148,9 +155,29 @@ def _text(
         )
     elif measured is None and card.not_measured_since is not None:
         parts.append(f'Not measured since {card.not_measured_since}.')
-    # Cinder accepts a line break only as the last character.
-    purpose = card.purpose.removesuffix('\n') if parts else card.purpose
-    return ' '.join([purpose, *parts] if purpose else parts)
+    if not parts:
+        return card.purpose
+    return _before_sentences(card.purpose) + ' '.join(parts)
+
+
+def _before_sentences(words: str) -> str:
+    words = _ended(words)
+    return f'{words} ' if words else ''
+
+
+def _ended(words: str) -> str:
+    """Words that another sentence may follow.
+
+    Without white space at their end, of which Cinder takes a line break as
+    the last character only.
+
+    >>> _ended('For databases '), _ended('快速。'), _ended('Fast (or not?)')
+    ('For databases.', '快速。', 'Fast (or not?)')
+    """
+    words = words.rstrip()
+    # In one form, as that of three dots in one character.
+    last = unicodedata.normalize('NFKC', words.rstrip(_CLOSING)[-1:])
+    return words if not words or last.endswith(_ENDS) else f'{words}.'
 
 
 def write(card: cards.Card) -> str:
@@ -166,7 +193,7 @@ def write(card: cards.Card) -> str:
     >>> write(cards.Card(purpose='For databases',
     ...                  promise={'oltp': {'iops_min': 500, 'p99_ms_max': 20}},
     ...                  not_measured_since='2026-11-29T14:05Z'))
-    'For databases Promise: oltp iops at least 500, p99_ms at most 20. \
+    'For databases. Promise: oltp iops at least 500, p99_ms at most 20. \
 Not measured since 2026-11-29T14:05Z.'
     """
     limits = list(_limit_clauses(card.promise))
@@ -261,53 +288,60 @@ def read(text: str) -> cards.Card:
     """
     if len(text) > MOST_CHARS:
         return cards.Card(purpose=text)
-    rest, measured, since = text, None, None
+    measured, since = None, None
+    start = len(text)
     if found := _MEASURED.search(text):
         try:
             measured = _read_measured(found)
         except ValueError:
             return cards.Card(purpose=text)
-        rest = text[: found.start()]
+        start = found.start()
     elif (found := _STALE.search(text)) and cards.is_time(found['time']):
         since = found['time']
-        rest = text[: found.start()]
-    is_cut = rest != text
-    before = rest.removesuffix(' ') if is_cut else rest
+        start = found.start()
     promise: dict[str, dict[str, float]] = {}
-    if found := _PROMISED.search(before):
+    is_cut = start < len(text)
+    if found := _PROMISED.search(
+        text[:start].removesuffix(' ') if is_cut else text
+    ):
         try:
             promise = _read_promise(found['groups'])
         except ValueError:
             promise = {}
         else:
-            before = before[: found.start()].removesuffix(' ')
+            start = found.start()
+    if start == len(text):
+        return cards.Card(purpose=text)
+    words = text[:start]
     card = cards.Card(
-        purpose=before,
+        purpose=words.rstrip(),
         promise=promise,
         measured=measured,
         not_measured_since=since,
     )
-    # A card has exactly one text, so no other text counts as a card.
-    return card if write(card) == text else cards.Card(purpose=text)
+    # A card has exactly one text, so no other text counts as a card, but for
+    # the end of the operator's text, which may be that of who edited it.
+    if write(card) == _before_sentences(words) + text[start:]:
+        return card
+    return cards.Card(purpose=text)
 
 
 def purpose(text: str) -> str:
     """Return the operator's text of a description.
 
     An edited description may have one card after another, of which ``read``
-    takes the last, or a line break after it. The former must not become text:
-    it would be a card again once the last is removed.
+    takes the last, or a line break after it, or no last full stop. The former
+    must not become text: it would be a card again once the last is removed.
 
     :param text: any text; it is unchanged unless it ends with a card.
 
     >>> purpose('X. Promise: a iops at least 5. Promise: a iops at least 6.')
     'X.'
     """
-    line = text.removesuffix('\n')
-    words = line
-    while (found := read(words).purpose) != words:
+    ended = words = _ended(text)
+    while (found := _ended(read(words).purpose)) != words:
         words = found
-    return text if words == line else words
+    return text if words == ended else words
 
 
 def is_continued(text: str) -> bool:
@@ -326,5 +360,10 @@ def room(card: cards.Card) -> int:
 
     :returns: number of characters, 0 or more.
     """
-    text = _text(card, list(_limit_clauses(card.promise)), ())
-    return max(0, MOST_CHARS - len(text) - bool(text))
+    limits = list(_limit_clauses(card.promise))
+    before = (
+        f'{_text(card, limits, ())} '
+        if limits
+        else _before_sentences(card.purpose)
+    )
+    return max(0, MOST_CHARS - len(before))

@@ -20,7 +20,7 @@ Problems = collections.abc.Iterator[errors.Problem]
 def _written_by_hand(catalog: catalogs.Catalog) -> Problems:
     for tier in catalog.tiers:
         text = tier.description or ''
-        if descriptions.read(text) == cards.Card(purpose=text):
+        if descriptions.purpose(text) == text:
             continue
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name, 'description')),
@@ -40,7 +40,7 @@ def without_room(catalog: catalogs.Catalog) -> Problems:
         left = descriptions.room(card)
         if left >= descriptions.ADVISED_CHARS:
             continue
-        # The purpose is not compared: it loses a line break at its end.
+        # The purpose is not compared: its end is changed.
         shown = descriptions.read(descriptions.write(card))
         is_cut = shown.promise != promise
         yield errors.Problem(

@@ -281,18 +281,60 @@ class MetadataTestCase(api_fixture.ApiTestCase):
 
     def test_as_a_storage_class_of_kubernetes_asks(self):
         """The body of gophercloud, with appendVolumeMetadata of cinder-csi."""
-        self.assert_type(
-            'database',
-            name='pvc-5a4b7b0e',
-            availability_zone='nova',
-            metadata={
-                'cinder.csi.openstack.org/cluster': 'kubernetes',
-                'csi.storage.k8s.io/pv/name': 'pvc-5a4b7b0e',
-                'csi.storage.k8s.io/pvc/name': 'data-postgres-0',
-                'csi.storage.k8s.io/pvc/namespace': 'default',
-                'tier': 'database',
-            },
+        for number in range(10):
+            self.assert_type(
+                'database',
+                name=f'pvc-5a4b7b0{number}',
+                availability_zone='nova',
+                metadata={
+                    'cinder.csi.openstack.org/cluster': 'kubernetes',
+                    'csi.storage.k8s.io/pv/name': f'pvc-5a4b7b0{number}',
+                    'csi.storage.k8s.io/pvc/name': f'data-postgres-{number}',
+                    'csi.storage.k8s.io/pvc/namespace': 'default',
+                    'tier': 'database',
+                },
+            )
+
+    def test_each_create_of_a_member_goes_by_what_it_says(self):
+        self.add_type('caf\xe9', tiers_name='caf\xe9', tiers_tags='caf\xe9')
+        self.add_type(
+            'premium',
+            [OTHER_PROJECT],
+            tiers_name='premium',
+            tiers_tags='premium',
+            tiers_priority='90',
         )
+        asked = (
+            ('database', {'tier': 'DATABASE'}),
+            ('database', {'Tier': 'premium', 'tier': 'database'}),
+            ('caf\xe9', {'tier': 'CAFE\N{COMBINING ACUTE ACCENT}'}),
+            ('general', {'tier': 'premium'}),
+            ('general', {'tier': 'premium' + 248 * ' '}),
+            ('general', {'tier': ''}),
+        )
+        others = {f'{number:0>255}': 'premium' for number in range(127)}
+        for name, metadata in (
+            *asked,
+            ('database', {**others, 'tier': 'database'}),
+        ):
+            row = self.assert_type(name, metadata=metadata)
+            self.assertEqual(metadata, row.metadata)
+
+    def test_what_is_written_later_moves_nothing(self):
+        row = self.assert_type('database', metadata={'tier': 'database'})
+        for metadata in ({'tier': 'general'}, {'tier': ''}, {'Tier': 'x'}):
+            for method in ('POST', 'PUT'):
+                answer = self.api.post(
+                    f'volumes/{row.id}/metadata',
+                    {'metadata': metadata},
+                    method=method,
+                )
+                self.assertEqual(200, answer.status, answer.body)
+                now = self.api.row(row.id)
+                self.assertEqual(
+                    (row.volume_type_id, row.host, row.status),
+                    (now.volume_type_id, now.host, now.status),
+                )
 
     def test_it_counts_only_where_the_operator_says_so(self):
         image = self.glance.add_image()
@@ -328,7 +370,11 @@ class MetadataTestCase(api_fixture.ApiTestCase):
         {'tier': 'x' * 255},
         {'tier': 'database,general'},
         {'tier': '\x1b[31mdatabase\r\n'},
-        {'Tier': 'database'},
+        {'Tier': 'database', 'TIER': 'database', 'tier ': 'database'},
+        {'tier': 'data\u200bbase'},
+        {'tier': '\u202edatabase'},
+        {'tier': '\uff44atabase'},
+        {'tier': 'database\N{COMBINING ACUTE ACCENT}'},
         {f'key-{number}': 'database' for number in range(128)},
         {'tier': '\N{LATIN SMALL LETTER D WITH CARON}atabase'},
     )

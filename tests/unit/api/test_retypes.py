@@ -323,6 +323,13 @@ class EncryptionTestCase(RetypesCase):
         self.assert_becomes('database', volume, 'image-tier')
         volume = self.add_volume('plain', metadata={'tier': 'nothing'})
         self.assert_becomes('general', volume, 'image-tier')
+        volume = self.add_volume('plain', metadata={'tier': 'nothing'})
+        answer = self.api.post(
+            f'volumes/{volume.id}/metadata',
+            {'metadata': {'tier': ' Database', 'Tier': 'general'}},
+        )
+        self.assertEqual(200, answer.status, answer.body)
+        self.assert_becomes('database', volume, 'image-tier')
 
 
 @ddt.ddt

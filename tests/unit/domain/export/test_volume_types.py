@@ -212,13 +212,13 @@ class VolumeTypesTestCase(test_catalog.ExportCase):
         known = test_catalog.cloud(
             test_catalog.volume_type(
                 specs={'tiers:name': 'gold'},
-                description='Fast Promise: oltp iops at least 500. Not '
+                description='Fast. Promise: oltp iops at least 500. Not '
                 'measured since 2026-11-29T14:05Z.',
             )
         )
         tier, remarks = self.tier(known)
         self.assertEqual(
-            ('Fast', {'oltp': {'iops_min': 500}}, []),
+            ('Fast.', {'oltp': {'iops_min': 500}}, []),
             (tier.description, tier.expect, remarks),
         )
 
@@ -226,14 +226,14 @@ class VolumeTypesTestCase(test_catalog.ExportCase):
         known = test_catalog.cloud(
             test_catalog.volume_type(
                 specs={'tiers:name': 'gold'},
-                description='Fast Promise: oltp iops at least 9. '
+                description='Fast. Promise: oltp iops at least 9. '
                 'Promise: oltp iops at least 500.',
             )
         )
         catalog = export.export(known).catalog
         tier = catalog.tier('gold')
         self.assertEqual(
-            ('Fast', {'oltp': {'iops_min': 500}}),
+            ('Fast.', {'oltp': {'iops_min': 500}}),
             (tier.description, tier.expect),
         )
         # With it, nobody could use the file.

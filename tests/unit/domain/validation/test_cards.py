@@ -13,21 +13,28 @@ from tests.unit.domain import catalogs as given
 
 class RulesTestCase(testtools.TestCase):
     def test_nobody_writes_a_card_by_hand(self):
-        catalog = given.of(
-            given.other_tier(description=test_card.TEXT, fallback=True)
-        )
-        (found,) = catalog_rules.check(catalog)
-        self.assertEqual(rules.CARD, found.rule)
+        # Nor what is one with a full stop, or without a line break.
+        for text in (
+            test_card.TEXT,
+            f'{test_card.TEXT}\n',
+            'X. Promise: a iops at least 5',
+        ):
+            catalog = given.of(
+                given.other_tier(description=text, fallback=True)
+            )
+            (found,) = catalog_rules.check(catalog)
+            self.assertEqual(rules.CARD, found.rule)
 
     def test_too_little_room_is_warned_of(self):
         promise = {'rand-read-4k': {'iops_min': 500}}
         not_shown = 'a part of the promise is not shown'
         for description, expect, said in (
             ('x' * 100, {}, None),
-            ('x' * 140, {}, 'leaves 114 of 255 characters'),
-            ('x' * 100, promise, 'leave 113 of'),
+            ('x' * 140, {}, 'leaves 113 of 255 characters'),
+            ('x' * 100, promise, 'leave 112 of'),
             # As of a block of YAML.
-            ('x' * 100 + '\n', promise, 'leave 113 of'),
+            ('x' * 100 + '\n', promise, 'leave 112 of'),
+            ('x' * 99 + '.', promise, 'leave 113 of'),
             ('x' * 250, promise, not_shown),
         ):
             catalog = given.of(

@@ -186,13 +186,17 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
 
         # Words and tags change nothing; the limits of volumes do.
         self.write(
-            TIERS.replace('For databases.', 'OLTP.').replace(
+            TIERS.replace('For databases.', 'OLTP').replace(
                 'iops_min: 300', 'iops_min: 400'
             )
         )
         self.assertEqual(0, self.run_tier('apply').status)
         self.assertIn('OLTP. Promise: x p99_ms at most 20, ', self.described())
         self.assertIn('400. Measured 2026-11-21T20:00Z: x', self.described())
+        self.assertEqual(
+            '[]', self.run_tier('plan', '-f', 'json').stdout.strip()
+        )
+        self.assertEqual((0, []), self.audited())
         self.write(TIERS.replace('sec: 500', 'sec: 400'))
         ran = self.publish('--yes')
         self.assertEqual((1, ''), (ran.status, ran.stdout))

@@ -7,8 +7,12 @@ import pathlib
 import tempfile
 
 from prometheus_client import parser
+import yaml
 
 from tests.unit.loop.usage import test_usage_command
+
+
+PAGE = pathlib.Path(__file__).parents[4] / 'doc/source/admin/usage.rst'
 
 
 class MetricsTestCase(test_usage_command.UsageCommandCase):
@@ -44,6 +48,13 @@ class MetricsTestCase(test_usage_command.UsageCommandCase):
             ),
         )
         self.assertIn('timestamp_seconds', samples)
+        # CloudKitty groups by labels, also by that of the project.
+        example = PAGE.read_text('utf-8').partition('.. code-block:: yaml')[2]
+        rated = yaml.safe_load(example.partition('\n\nCreate ')[0])['metrics']
+        self.assertEqual(2, len(rated))
+        for name, metric in rated.items():
+            labels = samples[name.removeprefix('cinder_tiers_usage_')].labels
+            self.assertLessEqual({*metric['groupby'], 'project_id'}, {*labels})
         ran = self.usage('--metrics', os.path.join(folder, 'no', 'x.prom'))
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('name another file with --metrics', ran.stderr)
