@@ -162,6 +162,8 @@ class Cloud:
             ),
             neutron=lambda: _Neutron(self),
             credential=types.SimpleNamespace(api_info={}),
+            # Of rally-openstack after 4.1.0; a token of here does not expire.
+            refresh_token_if_needed=lambda: None,
         )
 
 
