@@ -162,7 +162,7 @@ class Cloud:
             ),
             neutron=lambda: _Neutron(self),
             credential=types.SimpleNamespace(api_info={}),
-            # Of rally-openstack after 4.1.0; a token of here does not expire.
+            # rally-openstack after 4.1.0 asks for it; no token expires here.
             refresh_token_if_needed=lambda: None,
         )
 
