@@ -26,7 +26,10 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNER = pathlib.Path(sys.executable).parent
 RESULTS = TOP / '.tox' / 'results' / 'cinder-releases'
-PYTHONS = ('3.11', '3.12', '3.13')
+PYTHONS = ('3.11', '3.12', '3.13', '3.14')
+#: Only Debian forky has it, and not what the oldest Cinder needs: its cells
+#: are asked for, in there.
+ASKED_FOR = '3.14'
 #: 'newest' is what PyPI has today, of Cinder and of all that it needs.
 RELEASES = ('26', '27', '28', '29', 'newest')
 #: The tests of one part that hangs must leave the others their time.
@@ -324,7 +327,8 @@ def main():
         'cells',
         nargs='*',
         metavar='CELL',
-        help=f'of {" ".join(CELLS)}; all unless given',
+        help=f'of {" ".join(CELLS)}; all but those of Python {ASKED_FOR}'
+        ' unless given',
     )
     parser.add_argument(
         '--all', action='store_true', help='all unit tests, not the doors only'
@@ -347,7 +351,9 @@ def main():
     counts = {'passed': 0, 'failed': 0, 'skipped': 0}
     with tempfile.TemporaryDirectory() as folder:
         dists = build(folder)
-        for name in arguments.cells or CELLS:
+        for name in arguments.cells or [
+            cell for cell, (_, python) in CELLS.items() if python != ASKED_FOR
+        ]:
             found = try_cell(name, dists, arguments.all)
             found.setdefault('day', datetime.date.today().isoformat())
             (RESULTS / f'{name}.json').write_text(json.dumps(found, indent=2))

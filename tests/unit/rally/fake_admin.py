@@ -19,6 +19,12 @@ class Admin:
         self.encryption = {}
         self.backends = {}
 
+    def refresh_token_if_needed(self):
+        """Do nothing: a token of here does not expire.
+
+        rally-openstack after 4.1.0 asks for it.
+        """
+
     def cinder(self):
         volumes = self._cloud.clients().cinder().volumes
 

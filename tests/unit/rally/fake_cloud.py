@@ -162,6 +162,8 @@ class Cloud:
             ),
             neutron=lambda: _Neutron(self),
             credential=types.SimpleNamespace(api_info={}),
+            # rally-openstack after 4.1.0 asks for it; no token expires here.
+            refresh_token_if_needed=lambda: None,
         )
 
 
