@@ -8,6 +8,7 @@ passes over limits by size, and has no limits in mind when a volume grows.
 """
 
 import collections.abc
+import contextlib
 import copy
 import errno
 import re
@@ -302,10 +303,33 @@ class PoolDriver(rbd.RBDDriver):
 
         :raises exception.InvalidQoSSpecs: a limit cannot be set.
         """
-        # Cinder makes and limits encrypted ones later.
-        if not volume.encryption_key_id:
-            self._check_new(volume)
-        return super().create_volume(volume)
+        self._check_new(volume)
+        update = super().create_volume(volume)
+        # Cinder's driver (26 to 29) sets up none that is encrypted, ...
+        return self._set_up(volume) if volume.encryption_key_id else update
+
+    def create_cloned_volume(
+        self, volume: objects.Volume, src_vref: objects.Volume
+    ) -> dict:
+        """See `create_cloned_volume` of Cinder's driver.
+
+        :raises exception.InvalidQoSSpecs: a limit cannot be set.
+        """
+        self._check_new(volume)
+        update = super().create_cloned_volume(volume, src_vref)
+        # ... and no whole copy, which `rbd_max_clone_depth` 0 makes.
+        return self._set_up(volume) if update is None else update
+
+    def _set_up(self, volume: objects.Volume) -> dict:
+        """Give a new image the limits and features of its type.
+
+        :raises exception.CinderException: the image is removed again.
+        """
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.delete_volume, volume)
+            update = self._setup_volume(volume)
+            undo.pop_all()
+        return update
 
     def _clone(self, volume: objects.Volume, *source: str) -> dict:
         self._check_new(volume)

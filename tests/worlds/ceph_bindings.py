@@ -710,6 +710,10 @@ class _Open(contextlib.AbstractContextManager):
     def flatten(self):
         self._cluster.leave_parent(self._image)
 
+    def copy(self, ioctx, name):
+        copied = self._cluster.add(ioctx.name, name, self._shown.size)
+        copied.blocks = dict(self._shown.blocks)
+
     def create_snap(self, name):
         self._image.snapshots[name] = types.SimpleNamespace(
             size=self._image.size,

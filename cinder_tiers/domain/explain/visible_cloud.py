@@ -127,6 +127,7 @@ class KnownVolume:
     is_migration_target: bool = False
     #: Whether its driver replicates it to another backend.
     is_replicated: bool = False
+    is_encrypted: bool = False
     #: None: Cinder does not say; as `updated_at`, in UTC.
     created_at: datetime.datetime | None = None
     #: When anything of its record was last changed, if that was; Cinder sets
