@@ -35,9 +35,6 @@ MOVING = 'MIGRATION'
 # strict_si_cast of Ceph's common/strtol.cc).
 _BYTES = re.compile('[+]?([0-9]{1,40})(?:B|([KMGTPE])i?)?')
 _NUMBER = re.compile('[+]?([0-9]{1,40})([KMGTPE])?')
-#: Methods of librados that have requests fail while a pool is full, in place
-#: of waiting: that of Ceph 17 and later, and that of earlier releases.
-_FULL_TRY = ('set_pool_full_try', 'set_osdmap_full_try')
 
 
 def is_taken(key: str, value: object) -> bool:
@@ -57,15 +54,13 @@ def is_taken(key: str, value: object) -> bool:
     return int(found[1]) * 1024**thousands < 2**63
 
 
-def answering(ioctx: object) -> object:
+def answering(ioctx: 'rbd.rados.Ioctx') -> 'rbd.rados.Ioctx':
     """Return an I/O context whose requests fail while its pool is full.
 
     By default librados lets them wait, even deletions, which would free space.
     """
-    for name in _FULL_TRY:
-        if hasattr(ioctx, name):
-            getattr(ioctx, name)()
-            break
+    # The bindings of Ceph 16 to 20 call rados_set_pool_full_try by this name.
+    ioctx.set_osdmap_full_try()
     return ioctx
 
 

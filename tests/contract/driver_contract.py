@@ -453,7 +453,7 @@ class DriverContract(Families):
             )
         self.assertEqual([volume.name], self.names_in('slow'))
 
-    def make_encrypted(self, volume, _context):
+    def make_encrypted(self, _driver, volume, _context):
         """The image that Cinder makes of a file of qemu-img, without one."""
         with self.ioctx(volume.host.partition('#tier-')[2]) as ioctx:
             self.rbd.RBD().create(ioctx, volume.name, driver_case.GIB)

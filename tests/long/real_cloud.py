@@ -27,14 +27,14 @@ TIERS = f"""
 MARK-slow:
   fallback: true
   {_RBD.replace('TIER', 'slow')}
-  qos: {{back_end: {{total_iops_sec: 40}}}}
+  qos: {{back_end: {{total_iops_sec: 100}}}}
 MARK-fast:
   tags: [fast]
   priority: 20
   {_RBD.replace('TIER', 'fast')}
   qos: {{back_end: {{total_iops_sec: 400}}}}
 """
-LIMITS = {'slow': '40', 'fast': '400'}
+LIMITS = {'slow': '100', 'fast': '400'}
 LIMIT = 'conf_rbd_qos_iops_limit'
 #: The type that follows an image; of a volume without one, the tier is slow.
 FOLLOWS = 'image-tier'

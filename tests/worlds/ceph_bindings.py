@@ -438,6 +438,9 @@ class _Ioctx(contextlib.AbstractContextManager):
     def set_namespace(self, name):
         self.namespace = name
 
+    def set_osdmap_full_try(self):
+        pass
+
     def stat(self, oid):
         return self._rados._stat(self.name, oid)
 
