@@ -1,15 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Asks the monitors of a cluster."""
+"""Connects to a cluster, and asks its monitors."""
 
+import collections.abc
+import contextlib
 import errno
 import json
 import typing
 
 from cinder import exception
+from cinder import utils as cinder_utils
 from cinder.volume.drivers import rbd
 
 from cinder_tiers.domain import record
+
+try:
+    from cinder.utils import tpool_wrap
+except ImportError:  # before Cinder 29
+    from eventlet.tpool import Proxy as tpool_wrap
+
+#: Those that `rados_connect_timeout` sets, in seconds.
+_TIMEOUTS = (
+    'rados_osd_op_timeout',
+    'rados_mon_op_timeout',
+    'client_mount_timeout',
+)
+
+
+@contextlib.contextmanager
+def connected(
+    driver: rbd.RBDDriver,
+) -> collections.abc.Iterator['rbd.rados.Rados']:
+    """Connect to a cluster, whichever of its pools are gone.
+
+    Cinder's driver connects to a pool of it.
+
+    :param driver: how often it tries, and as whom, is that of its options.
+    :raises exception.VolumeBackendAPIException: it does not succeed.
+    """
+    name, conf, user, _ = driver._get_config_tuple()
+    options = driver.configuration
+
+    @cinder_utils.retry(
+        exception.VolumeBackendAPIException,
+        options.rados_connection_interval,
+        options.rados_connection_retries,
+    )
+    def connect() -> 'rbd.rados.Rados':
+        try:
+            cluster = tpool_wrap(
+                driver.rados.Rados(
+                    rados_id=user, clustername=name, conffile=conf
+                )
+            )
+            if options.rados_connect_timeout >= 0:
+                for option in _TIMEOUTS:
+                    cluster.conf_set(
+                        option, str(options.rados_connect_timeout)
+                    )
+            cluster.connect()
+        except driver.rados.Error as error:
+            raise exception.VolumeBackendAPIException(
+                data=f'The cluster of {conf} does not let in {user}: {error}.'
+            ) from error
+        return cluster
+
+    cluster = connect()
+    try:
+        yield cluster
+    finally:
+        cluster.shutdown()
 
 
 def ask(

@@ -8,6 +8,7 @@ passes over limits by size, and has no limits in mind when a volume grows.
 """
 
 import collections.abc
+import contextlib
 import copy
 import errno
 import re
@@ -34,9 +35,6 @@ MOVING = 'MIGRATION'
 # strict_si_cast of Ceph's common/strtol.cc).
 _BYTES = re.compile('[+]?([0-9]{1,40})(?:B|([KMGTPE])i?)?')
 _NUMBER = re.compile('[+]?([0-9]{1,40})([KMGTPE])?')
-#: Methods of librados that have requests fail while a pool is full, in place
-#: of waiting: that of Ceph 17 and later, and that of earlier releases.
-_FULL_TRY = ('set_pool_full_try', 'set_osdmap_full_try')
 
 
 def is_taken(key: str, value: object) -> bool:
@@ -56,15 +54,13 @@ def is_taken(key: str, value: object) -> bool:
     return int(found[1]) * 1024**thousands < 2**63
 
 
-def answering(ioctx: object) -> object:
+def answering(ioctx: 'rbd.rados.Ioctx') -> 'rbd.rados.Ioctx':
     """Return an I/O context whose requests fail while its pool is full.
 
     By default librados lets them wait, even deletions, which would free space.
     """
-    for name in _FULL_TRY:
-        if hasattr(ioctx, name):
-            getattr(ioctx, name)()
-            break
+    # The bindings of Ceph 16 to 20 call rados_set_pool_full_try by this name.
+    ioctx.set_osdmap_full_try()
     return ioctx
 
 
@@ -302,10 +298,33 @@ class PoolDriver(rbd.RBDDriver):
 
         :raises exception.InvalidQoSSpecs: a limit cannot be set.
         """
-        # Cinder makes and limits encrypted ones later.
-        if not volume.encryption_key_id:
-            self._check_new(volume)
-        return super().create_volume(volume)
+        self._check_new(volume)
+        update = super().create_volume(volume)
+        # Cinder's driver (26 to 29) sets up none that is encrypted, ...
+        return self._set_up(volume) if volume.encryption_key_id else update
+
+    def create_cloned_volume(
+        self, volume: objects.Volume, src_vref: objects.Volume
+    ) -> dict:
+        """See `create_cloned_volume` of Cinder's driver.
+
+        :raises exception.InvalidQoSSpecs: a limit cannot be set.
+        """
+        self._check_new(volume)
+        update = super().create_cloned_volume(volume, src_vref)
+        # ... and no whole copy, which `rbd_max_clone_depth` 0 makes.
+        return self._set_up(volume) if update is None else update
+
+    def _set_up(self, volume: objects.Volume) -> dict:
+        """Give a new image the limits and features of its type.
+
+        :raises exception.CinderException: the image is removed again.
+        """
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.delete_volume, volume)
+            update = self._setup_volume(volume)
+            undo.pop_all()
+        return update
 
     def _clone(self, volume: objects.Volume, *source: str) -> dict:
         self._check_new(volume)

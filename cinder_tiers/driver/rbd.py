@@ -139,13 +139,16 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         left, Cinder's driver would find no image, and report the deletion as
         done.
         """
-        if move := self._moves.of(records.image_of(resource)):
+        ident = getattr(resource, 'volume_id', resource.id)
+        move = self._moves.of(records.image_of(resource))
+        # What a copy by Cinder left has the name of the volume that moves.
+        if move and move.volume_id == ident:
             return next(
                 pool
                 for pool in self._pools.values()
                 if pool.rados_pool == move.target
             )
-        volume = records.volume(getattr(resource, 'volume_id', resource.id))
+        volume = records.volume(ident)
         return self._pool_in((volume or resource).host)
 
     def _pool_in(self, host: str | None) -> pools.BackendPool:
@@ -239,20 +242,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         )
 
     def _check_pools(self) -> None:
-        name, conf, user, _ = self._get_config_tuple()
-        try:
-            # Not as Cinder's driver connects: that needs a pool that exists.
-            cluster = self.rados.Rados(
-                rados_id=user, clustername=name, conffile=conf
-            )
-            cluster.connect(
-                timeout=max(self.configuration.rados_connect_timeout, 0)
-            )
-        except self.rados.Error as error:
-            raise exception.VolumeBackendAPIException(
-                data=f'The cluster of {conf} does not let in {user}: {error}.'
-            ) from error
-        try:
+        _, conf, user, _ = self._get_config_tuple()
+        with monitors.connected(self) as cluster:
             found = monitors.ask(cluster, 'osd pool ls', detail='detail')
             wanted = tuple(self._pools.values())
             problems = startup.unusable(wanted, found) or [
@@ -260,8 +251,6 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 for pool in wanted
                 if not self._may_read(cluster, pool)
             ]
-        finally:
-            cluster.shutdown()
         if problems:
             raise exception.VolumeBackendAPIException(data=' '.join(problems))
         for name in startup.full(wanted, found):
@@ -297,8 +286,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     @contextlib.contextmanager
     def _images(self) -> collections.abc.Iterator[moving.ClusterImages]:
-        with rbd.RADOSClient(self._any) as client:
-            yield moving.ClusterImages(self._any, client.cluster)
+        with monitors.connected(self) as cluster:
+            yield moving.ClusterImages(self._any, cluster)
 
     def _rados_pool_of(self, volume_id: str) -> str | None:
         """Return the RADOS pool of a volume; None if not of this backend.
@@ -377,9 +366,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     create_volume = routes.of_its_pool('create_volume', writes=True)
     extend_volume = routes.of_its_pool('extend_volume')
-    initialize_connection = routes.of_its_pool('initialize_connection')
+    _connection = routes.of_its_pool('initialize_connection')
     manage_existing = routes.of_its_pool('manage_existing')
-    manage_existing_get_size = routes.of_its_pool('manage_existing_get_size')
+    _size_of_existing = routes.of_its_pool('manage_existing_get_size')
     get_rbd_image_qos = routes.of_its_pool('get_rbd_image_qos')
     update_rbd_image_qos = routes.of_its_pool('update_rbd_image_qos')
     delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
@@ -390,7 +379,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         'copy_image_to_encrypted_volume'
     )
     copy_volume_to_image = routes.with_context('copy_volume_to_image')
-    revert_to_snapshot = routes.with_context('revert_to_snapshot')
+    _revert = routes.with_context('revert_to_snapshot')
 
     create_snapshot = routes.of_its_pool('create_snapshot')
     delete_snapshot = routes.of_its_pool('delete_snapshot')
@@ -400,22 +389,89 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     )
     unmanage_snapshot = routes.of_its_pool('unmanage_snapshot')
 
+    def _end_move(self, volume: objects.Volume) -> None:
+        """Wait until a volume does not move any more.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        if self._moves.end(volume.name, within_s=END_WITHIN_S):
+            return
+        LOG.warning(
+            'Volume %(volume)s still moves, and the request is refused: '
+            '%(move)s. Repeat it when "rbd task list" does not show the move '
+            'any more.',
+            {'volume': volume.id, 'move': self._moves.of(volume.name)},
+        )
+        raise exception.VolumeIsBusy(volume_name=volume.name)
+
+    def manage_existing_get_size(
+        self, volume: objects.Volume, existing_ref: dict
+    ) -> int:
+        """See `manage_existing_get_size` of Cinder's driver.
+
+        :raises exception.ManageExistingInvalidReference: the image moves; with
+            another name, its move would not be found and never end.
+        """
+        size = self._size_of_existing(volume, existing_ref)
+        if self._drivers:
+            name = existing_ref['source-name']
+            with rbd.RBDVolumeProxy(
+                self._of(volume), name, read_only=True
+            ) as image:
+                moves = image.features() & self.rbd.RBD_FEATURE_MIGRATING
+            if moves:
+                raise exception.ManageExistingInvalidReference(
+                    existing_ref=existing_ref,
+                    reason=f'librbd migrates image {name}; manage it when '
+                    '"rbd status" does not show the migration any more.',
+                )
+        return size
+
+    def unmanage(self, volume: objects.Volume) -> None:
+        """See `unmanage` of Cinder's driver; waits for a move to end.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        self._end_move(volume)
+        super().unmanage(volume)
+
+    def initialize_connection(
+        self, volume: objects.Volume, connector: dict
+    ) -> dict:
+        """See `initialize_connection` of Cinder's driver.
+
+        For a backup it waits for a move to end: `rbd export-diff --from-snap`
+        passes over what the move has not copied yet.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        if volume.status == 'backing-up':
+            self._end_move(volume)
+        return self._connection(volume, connector)
+
+    def revert_to_snapshot(
+        self,
+        context: cinder_context.RequestContext,
+        volume: objects.Volume,
+        snapshot: objects.Snapshot,
+    ) -> None:
+        """See `revert_to_snapshot` of Cinder's driver.
+
+        It waits for a move to end: librbd rolls nothing back that the move has
+        not copied yet, and says that it has.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        self._end_move(volume)
+        self._revert(context, volume, snapshot)
+
     def delete_volume(self, volume: objects.Volume) -> None:
         """See `delete_volume` of Cinder's driver; waits for a move to end.
 
         :raises exception.VolumeIsBusy: it moves for longer than that.
         :raises exception.VolumeBackendAPIException: its image is still there.
         """
-        if self._drivers and not self._moves.end(
-            volume.name, within_s=END_WITHIN_S
-        ):
-            LOG.warning(
-                'Volume %(volume)s is not deleted, for it still moves: '
-                '%(move)s. Delete it again when "rbd task list" does not '
-                'show it any more.',
-                {'volume': volume.id, 'move': self._moves.of(volume.name)},
-            )
-            raise exception.VolumeIsBusy(volume_name=volume.name)
+        self._end_move(volume)
         with self._still(volume):
             self._of(volume).delete_volume(volume)
             if self._drivers:
@@ -543,9 +599,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """See `migrate_volume` of Cinder's driver.
 
         To another pool of this backend a volume moves in place.
+
+        :raises exception.VolumeIsBusy: it moves, and would be copied by the
+            name that its move has.
         """
         if not self._drivers:
             return super().migrate_volume(context, volume, host)
+        self._end_move(volume)
         driver = self._of(volume)
         backend = volume_utils.extract_host(host['host'], 'backend')
         if backend == self.host:
@@ -571,8 +631,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.VolumeIsBusy: it moves for longer than that.
         """
         super().before_volume_copy(context, src_vol, dest_vol, remote)
-        if not self._moves.end(src_vol.name, within_s=END_WITHIN_S):
-            raise exception.VolumeIsBusy(volume_name=src_vol.name)
+        self._end_move(src_vol)
 
     def update_migrated_volume(
         self,

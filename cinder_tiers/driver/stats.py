@@ -56,15 +56,15 @@ class Stats:
         :raises exception.VolumeBackendAPIException: it does not answer.
         """
         if pool.rados_pool in self._full:
-            with rbd.RADOSClient(self._drivers[pool.name]) as client:
-                self._look_for_full(client)
+            with monitors.connected(self._backend) as cluster:
+                self._look_for_full(cluster)
         return pool.rados_pool in self._full
 
-    def _look_for_full(self, client: rbd.RADOSClient) -> None:
+    def _look_for_full(self, cluster: 'rbd.rados.Rados') -> None:
         self._full = frozenset(
             startup.full(
                 self._pools,
-                monitors.ask(client.cluster, 'osd pool ls', detail='detail'),
+                monitors.ask(cluster, 'osd pool ls', detail='detail'),
             )
         )
 
@@ -81,10 +81,10 @@ class Stats:
         }
         get = backend.configuration.safe_get
         try:
-            with rbd.RADOSClient(next(iter(self._drivers.values()))) as client:
-                fsid = client.cluster.get_fsid()
-                df = monitors.ask(client.cluster, 'df', detail='detail')
-                self._look_for_full(client)
+            with monitors.connected(backend) as cluster:
+                fsid = cluster.get_fsid()
+                df = monitors.ask(cluster, 'df', detail='detail')
+                self._look_for_full(cluster)
             sizes = capacity.capacities(
                 df, is_dynamic=get('report_dynamic_total_capacity')
             )
@@ -137,11 +137,23 @@ class Stats:
             'backend_state': 'up' if size else 'down',
         }
         if size and not get('rbd_exclusive_cinder_pool'):
-            driver = self._drivers[pool.name]
-            found['provisioned_capacity_gb'] = driver._get_usage_info()
+            found |= self._usage(pool)
         elif pool.name in self._recounted:
             found['provisioned_capacity_gb'] = self._gib_of_volumes(pool)
         return found
+
+    def _usage(self, pool: pools.BackendPool) -> dict:
+        """Count all images of a pool, also those that are not Cinder's."""
+        try:
+            provisioned = self._drivers[pool.name]._get_usage_info()
+        except (
+            self._backend.rbd.Error,
+            exception.VolumeBackendAPIException,
+        ):
+            # The other pools are reported.
+            LOG.exception('The images of pool %s are not known.', pool.name)
+            return {'backend_state': 'down'}
+        return {'provisioned_capacity_gb': provisioned}
 
     def _gib_of_volumes(self, pool: pools.BackendPool) -> int:
         _, size = self._backend.db.volume_data_get_for_host(

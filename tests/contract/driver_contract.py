@@ -414,6 +414,50 @@ class DriverContract(Families):
         service.driver.delete_volume(volume)
         self.assert_nothing_left(*self.types)
 
+    def test_a_whole_copy_has_the_limits_of_its_type(self):
+        service = self.serve(rbd_max_clone_depth=0)
+        volume = self.make(service, 'slow', CONTENT[0])
+        copy = self.add('slow')
+        service.driver.create_cloned_volume(copy, volume)
+        self.assertEqual(
+            self.sum_of('slow', volume.name), self.sum_of('slow', copy.name)
+        )
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', copy.name)
+        )
+        self.types['slow'] = self.make_type('broken', '1e3')
+        self.assertRaises(
+            exception.InvalidQoSSpecs,
+            service.driver.create_cloned_volume,
+            *(self.add('slow'), volume),
+        )
+        self.assertEqual({volume.name, copy.name}, set(self.names_in('slow')))
+
+    def test_an_encrypted_volume_has_the_limits_of_its_type(self):
+        service = self.serve()
+        with fixtures.MonkeyPatch(
+            'cinder.volume.drivers.rbd.RBDDriver._create_encrypted_volume',
+            self.make_encrypted,
+        ):
+            volume = self.add('slow', encryption_key_id=str(uuid4()))
+            service.driver.create_volume(volume)
+            self.assertEqual(
+                {'rbd_qos_iops_limit': '40'},
+                self.limits_of('slow', volume.name),
+            )
+            self.types['slow'] = self.make_type('broken', '1e3')
+            self.assertRaises(
+                exception.InvalidQoSSpecs,
+                service.driver.create_volume,
+                self.add('slow', encryption_key_id=str(uuid4())),
+            )
+        self.assertEqual([volume.name], self.names_in('slow'))
+
+    def make_encrypted(self, _driver, volume, _context):
+        """The image that Cinder makes of a file of qemu-img, without one."""
+        with self.ioctx(volume.host.partition('#tier-')[2]) as ioctx:
+            self.rbd.RBD().create(ioctx, volume.name, driver_case.GIB)
+
     def test_a_larger_copy_has_the_size_that_was_asked_for(self):
         service = self.serve()
         volume = self.make(service, 'slow')
@@ -589,6 +633,15 @@ class DriverContract(Families):
             self.assertEqual(self.rados_pools['slow'], image.parent_info()[0])
         self.assert_nothing_left('fast')
 
+    def destination(self, service, tier):
+        """As the scheduler gives it."""
+        (pool,) = (
+            one
+            for one in service.driver.get_volume_stats()['pools']
+            if one['pool_name'] == f'tier-{tier}'
+        )
+        return {'host': self.host_of(tier), 'capabilities': pool}
+
     def test_a_volume_moves_without_a_new_type(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
@@ -596,10 +649,7 @@ class DriverContract(Families):
         service.migrate_volume(
             self.context,
             volume,
-            {
-                'host': self.host_of('fast'),
-                'capabilities': service.driver.get_volume_stats()['pools'][0],
-            },
+            self.destination(service, 'fast'),
         )
         volume.refresh()
         self.assertEqual(self.host_of('fast'), volume.host)
@@ -621,8 +671,6 @@ class DriverContract(Families):
         clone = self.add('fast')
         driver.create_cloned_volume(clone, volume)
         driver.delete_snapshot(snapshots[0])
-        self.write('fast', volume.name, b'and after that', 3 * 2**22)
-        driver.revert_to_snapshot(self.context, volume, late)
         driver.extend_volume(volume, 2)
         self.assertEqual(expected, self.sum_of('fast', volume.name))
         self.settle(service, volume, 'fast')
@@ -675,6 +723,20 @@ class DriverContract(Families):
             self.add('slow'),
         )
         volume.refresh()
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            service.migrate_volume,
+            *(self.context, volume, self.destination(service, 'slow')),
+        )
+        self.assertRaises(
+            exception.VolumeIsBusy, service.driver.unmanage, volume
+        )
+        self.assertRaises(
+            exception.ManageExistingInvalidReference,
+            service.driver.manage_existing_get_size,
+            *(self.add('fast'), {'source-name': volume.name}),
+        )
+        volume.refresh()
         self.assertEqual(self.host_of('fast'), volume.host)
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
@@ -719,6 +781,33 @@ class DriverContract(Families):
             before, [self.sum_of('fast', one.name) for one in volumes]
         )
         self.assert_nothing_left('slow')
+
+    def test_a_volume_that_moves_is_reverted_when_it_has_come(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        _, *of_snapshots = self.sums_of('slow', volume, snapshots)
+        self.retype(service, volume, 'fast')
+        service.driver.revert_to_snapshot(self.context, volume, snapshots[0])
+        self.settle(service, volume, 'fast')
+        self.assertEqual(
+            [of_snapshots[0], *of_snapshots],
+            self.sums_of('fast', volume, snapshots),
+        )
+
+    def test_a_volume_that_moves_is_not_backed_up(self):
+        self.hurry()
+        service = self.serve()
+        volume = self.make(service, 'slow')
+        self.retype(service, volume, 'fast')
+        service.driver.initialize_connection(volume, {})
+        volume.status = 'backing-up'
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            service.driver.initialize_connection,
+            *(volume, {}),
+        )
+        self.settle(service, volume, 'fast')
+        service.driver.initialize_connection(volume, {})
 
     def test_requests_that_wait_leave_threads_to_others(self):
         service = self.serve()

@@ -438,6 +438,9 @@ class _Ioctx(contextlib.AbstractContextManager):
     def set_namespace(self, name):
         self.namespace = name
 
+    def set_osdmap_full_try(self):
+        pass
+
     def stat(self, oid):
         return self._rados._stat(self.name, oid)
 
@@ -709,6 +712,10 @@ class _Open(contextlib.AbstractContextManager):
 
     def flatten(self):
         self._cluster.leave_parent(self._image)
+
+    def copy(self, ioctx, name):
+        copied = self._cluster.add(ioctx.name, name, self._shown.size)
+        copied.blocks = dict(self._shown.blocks)
 
     def create_snap(self, name):
         self._image.snapshots[name] = types.SimpleNamespace(

@@ -132,6 +132,14 @@ class CinderApi:
         """
         return self._order('backend', name=name, **capabilities)
 
+    def add_volume_service(self, name, driver, **options):
+        """Starts a real cinder-volume, whose volumes have host node@name.
+
+        :param driver: the path of its class.
+        :param options: of the driver.
+        """
+        self._order('volume_service', name=name, driver=driver, **options)
+
     def add_volume(self, *, host, project_id=PROJECT, **fields):
         """Adds a volume of 1 GiB that exists nowhere but in the database.
 

@@ -6,7 +6,8 @@
 is run in a process of its own: it sends the port once it answers, and runs
 until the pipe is closed. Each message of the pipe is an order, what and its
 arguments, which it answers: `backend` adds a capability report of a backend to
-a real scheduler, `volume` and `snapshot` add one to the database,
+a real scheduler, `volume_service` starts a real cinder-volume, `volume` and
+`snapshot` add one to the database,
 `changed_volume` changes one, `no_volume` deletes one, `default_type` sets the
 default volume type of a project, `fold` lets the database compare names as
 MariaDB does, `dead_scheduler` adds a scheduler that is down, `keep` copies the
@@ -180,6 +181,28 @@ class Orders:
             ),
         )
         return f'{host}#{name}'
+
+    def volume_service(self, *, name, driver, **options):
+        """Starts a cinder-volume with a driver and its options."""
+        from cinder import service
+        from cinder.volume import configuration
+        from oslo_config import cfg
+        from oslo_utils import importutils
+
+        configuration.Configuration(
+            importutils.import_class(driver).get_driver_options(),
+            config_group=name,
+        )
+        for option, value in options.items():
+            cfg.CONF.set_override(option, value, group=name)
+        service.Service.create(
+            host=f'node@{name}',
+            binary='cinder-volume',
+            topic='cinder-volume',
+            manager='cinder.volume.manager.VolumeManager',
+            service_name=name,
+            volume_driver=driver,
+        ).start()
 
     def volume(self, *, image_id=None, servers=(), **fields):
         """Adds a volume of 1 GiB to the database; returns its id."""

@@ -417,6 +417,13 @@ def objections(
             'tiers under back_end'
         )
     if kind is RepairKind.TYPE:
+        if volume.is_encrypted:
+            yield (
+                'it is encrypted, and Cinder copies all of such a volume to '
+                'change its type: run "openstack volume set --type '
+                f'{retype_to} --retype-policy on-demand {volume.volume_id}" '
+                'if that is wanted'
+            )
         return
     if volume.status == 'in-use':
         yield (
@@ -424,9 +431,10 @@ def objections(
             'image that a server writes to: stop the server and detach it'
         )
     # Cinder asks the driver before it copies if the other pool is of the same
-    # backend; "volume migrate" refuses snapshots in any case.
+    # backend, but not to give a volume with encryption another type; "volume
+    # migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
-        migrate_to or not _may_stay(volume, targets)
+        migrate_to or volume.is_encrypted or not _may_stay(volume, targets)
     ):
         yield (
             'it has snapshots, and Cinder does not copy these to another '

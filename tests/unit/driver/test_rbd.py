@@ -2,6 +2,7 @@
 
 """The contract of the driver, kept on a cluster in memory."""
 
+import errno
 import json
 
 from cinder import exception
@@ -59,6 +60,61 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.assertEqual(before, self.sum_of('fast', copy.name))
         self.cluster.full.clear()
         self.make(service, 'slow')
+
+    def states_of_pools(self, service):
+        return {
+            pool['pool_name']: pool['backend_state']
+            for pool in service.driver.get_volume_stats(refresh=True)['pools']
+        }
+
+    def test_the_other_pools_are_served_when_one_is_gone(self):
+        """Whichever it is, with the moves into them."""
+        for gone, tier in (('fast', 'slow'), ('slow', 'fast')):
+            with self.subTest(gone=gone):
+                service = self.serve()
+                del self.cluster.pools[self.rados_pools[gone]]
+                self.assertEqual(
+                    {f'tier-{gone}': 'down', f'tier-{tier}': 'up'},
+                    self.states_of_pools(service),
+                )
+                volume = self.make(service, tier)
+                self.types[tier] = self.make_type(f'{tier}-2', '80')
+                self.retype(service, volume, tier, 'never')
+                self.assertEqual(
+                    {'rbd_qos_iops_limit': '80'},
+                    self.limits_of(tier, volume.name),
+                )
+                self.cluster.pools[self.rados_pools[gone]] = {}
+
+    def test_the_other_pools_are_reported_when_one_cannot_be_counted(self):
+        service = self.serve(rbd_exclusive_cinder_pool=False)
+        list_images = ceph_bindings._RBD.list
+
+        def list_of_others(bindings, ioctx):
+            if ioctx.name == self.rados_pools['fast']:
+                raise self.rbd.PermissionError(errno.EPERM, ioctx.name)
+            return list_images(bindings, ioctx)
+
+        with fixtures.MonkeyPatch(
+            'tests.worlds.ceph_bindings._RBD.list', list_of_others
+        ):
+            self.assertEqual(
+                {'tier-fast': 'down', 'tier-slow': 'up'},
+                self.states_of_pools(service),
+            )
+
+    def test_what_a_copy_left_is_not_taken_for_what_moves(self):
+        """It has the name of the image, and another pool."""
+        service = self.serve()
+        volume = self.make(service, 'slow')
+        self.retype(service, volume, 'fast')
+        left = self.add('slow', _name_id=volume.id)
+        self.assertEqual(volume.name, left.name)
+        connection = service.driver.initialize_connection(left, {})
+        self.assertEqual(
+            f'{self.rados_pools["slow"]}/{volume.name}',
+            connection['data']['name'],
+        )
 
     def test_a_move_that_cannot_be_looked_at_leaves_no_mark(self):
         service = self.serve()

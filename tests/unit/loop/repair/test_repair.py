@@ -385,6 +385,14 @@ class RepairTestCase(testtools.TestCase):
             )
         self.assertEqual('', self.move(FORMER, around=around).refusal)
 
+    def test_cinder_copies_what_is_encrypted_to_change_its_type(self):
+        self.assertIn(
+            '--type fast --retype-policy on-demand one',
+            self.move(FORMER, is_encrypted=True).refusal,
+        )
+        step = self.move(FOLLOWS, host=SLOW, is_encrypted=True)
+        self.assertEqual('', step.refusal)
+
     def test_snapshots_move_within_a_backend_of_several_pools(self):
         around = {
             'with_snapshots': frozenset({'one'}),
@@ -394,6 +402,14 @@ class RepairTestCase(testtools.TestCase):
         for verdict in (follows, TAGGED):
             step = self.move(verdict, host='node@ceph#slow', around=around)
             self.assertEqual('', step.refusal)
+            # Of these Cinder does not ask the driver.
+            step = self.move(
+                verdict,
+                host='node@ceph#slow',
+                around=around,
+                is_encrypted=True,
+            )
+            self.assertIn('snapshots', step.refusal)
         # "volume migrate" does not ask the driver.
         self.assertIn(
             'snapshots',
