@@ -180,7 +180,7 @@ def validation() -> dict[str, object]:
         'image_ssh_user': USER,
         'image_alt_ssh_user': USER,
         'auth_method': 'keypair',
-        # What the guest's dropbear is built for.
+        # What the guest's dropbear takes.
         'ssh_key_type': 'ecdsa',
         # A pipefail of busybox's shell, and its programs.
         'ssh_shell_prologue': 'set -eu; PATH=$PATH:/sbin:/usr/sbin;',

@@ -50,6 +50,7 @@ DEBIAN_PACKAGES = (
     # the guest image, and fio's build for it
     'cpio',
     'dpkg-dev',
+    'dropbear-bin',
     'e2fsprogs',
     'extlinux',
     'gcc',

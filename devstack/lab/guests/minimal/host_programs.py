@@ -48,16 +48,17 @@ def find(program: pathlib.Path) -> list[pathlib.Path]:
     return parse_ldd(commands.query('ldd', program))
 
 
-def digests(program: pathlib.Path) -> dict[str, str]:
+def digests(*programs: pathlib.Path) -> dict[str, str]:
     """Say what of the host becomes a part of the guest.
 
-    :param program: its path.
-    :returns: {path of the program, or of what it needs: its SHA-256}
+    :param programs: their paths.
+    :returns: {path of a program, or of what it needs: its SHA-256}
     :raises GuestImageError: a library is missing.
     :raises lab.host.commands.CommandFailed: see :func:`find`.
     """
     return {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for program in programs
         for path in (program, *find(program))
     }
 

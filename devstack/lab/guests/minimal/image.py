@@ -20,7 +20,6 @@ from lab.guests import build_folder
 from lab.guests import disk
 from lab.guests import image_file
 from lab.guests.minimal import debian_packages
-from lab.guests.minimal import dropbear
 from lab.guests.minimal import fio
 from lab.guests.minimal import host_programs
 from lab.guests.minimal import initramfs
@@ -40,7 +39,6 @@ class Inputs:
     :param busybox: the package of the static busybox.
     :param libaio: the package of libaio's static library.
     :param fio: fio's source package, or the folder that was given.
-    :param dropbear: dropbear's source package.
     :param host: {package of the host that has a part in it: its version}.
     :param host_files: {file of the host that is copied: its SHA-256}.
     :param recipe_sha256: of this program's own files, the guest's scripts
@@ -51,7 +49,6 @@ class Inputs:
     busybox: debian_packages.Package
     libaio: debian_packages.Package
     fio: debian_packages.Package
-    dropbear: debian_packages.Package
     host: dict[str, str]
     host_files: dict[str, str]
     recipe_sha256: str
@@ -98,7 +95,7 @@ def gather_inputs() -> Inputs:
     :raises GuestImageError: apt does not know a package, or the host misses
         a library.
     :raises lab.host.commands.CommandFailed: dpkg does not know a package, or
-        the host has no mke2fs.
+        the host has no mke2fs or dropbear.
     """
     return Inputs(
         kernel=debian_packages.find_dependency(
@@ -107,9 +104,8 @@ def gather_inputs() -> Inputs:
         busybox=debian_packages.find('busybox-static'),
         libaio=debian_packages.find('libaio-dev'),
         fio=_fio_source(),
-        dropbear=debian_packages.find_source(dropbear.PACKAGE),
         host=image_file.host_versions(_HOST_INGREDIENTS),
-        host_files=host_programs.digests(initramfs.MKE2FS),
+        host_files=host_programs.digests(*initramfs.HOST_PROGRAMS),
         recipe_sha256=recipe_sha256(),
     )
 
@@ -130,12 +126,6 @@ def _build(inputs: Inputs, folder: build_folder.BuildFolder) -> pathlib.Path:
         kernel=kernel,
         busybox=busybox / 'bin/busybox',
         fio=fio.build(source, libaio=libaio, folder=folder),
-        dropbear=dropbear.build(
-            debian_packages.unpack_source(
-                inputs.dropbear, binary=dropbear.PACKAGE, folder=folder
-            ),
-            folder=folder,
-        ),
         folder=folder,
     )
     (vmlinuz,) = (kernel / 'boot').glob('vmlinuz-*')

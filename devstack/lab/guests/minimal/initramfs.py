@@ -35,6 +35,9 @@ FILE_SYSTEMS = ('ext4',)
 _CHECKSUM = 'crc32c'
 #: Makes them; of the host.
 MKE2FS = pathlib.Path('/sbin/mke2fs')
+#: The server of SSH; of the host, too.
+DROPBEAR = pathlib.Path('/usr/sbin/dropbear')
+HOST_PROGRAMS = (MKE2FS, DROPBEAR)
 
 ROOTFS = pathlib.Path(__file__).parent / 'rootfs'
 
@@ -90,17 +93,15 @@ def build(
     kernel: pathlib.Path,
     busybox: pathlib.Path,
     fio: pathlib.Path,
-    dropbear: pathlib.Path,
     folder: build_folder.BuildFolder,
 ) -> pathlib.Path:
     """Make the compressed initramfs.
 
-    mke2fs and what it needs come from the host.
+    The programs of HOST_PROGRAMS and what they need come from the host.
 
     :param kernel: folder that holds the files of a kernel package.
     :param busybox: static busybox binary.
     :param fio: static fio binary.
-    :param dropbear: static binary of dropbear's server.
     :returns: the initramfs, a gzip file.
     :raises GuestImageError: the kernel does not have a module, or the host
         a library.
@@ -109,7 +110,7 @@ def build(
     """
     root = folder.path / 'root'
     shutil.copytree(ROOTFS, root)
-    _add_programs(root, busybox, fio, dropbear)
+    _add_programs(root, busybox, fio)
     _add_modules(root, kernel, folder)
     archive = folder.path / 'initramfs.cpio'
     names = sorted(str(path.relative_to(root)) for path in root.glob('**/*'))
@@ -129,10 +130,7 @@ def build(
 
 
 def _add_programs(
-    root: pathlib.Path,
-    busybox: pathlib.Path,
-    fio: pathlib.Path,
-    dropbear: pathlib.Path,
+    root: pathlib.Path, busybox: pathlib.Path, fio: pathlib.Path
 ) -> None:
     for name in ('dev', 'mnt', 'proc', 'root', 'run', 'sys', 'tmp'):
         (root / name).mkdir()
@@ -149,7 +147,6 @@ def _add_programs(
     ):
         (root / link).symlink_to(target)
     shutil.copy(fio, root / 'bin/fio')
-    shutil.copy(dropbear, root / 'bin/dropbear')
     shutil.copy(busybox, root / 'bin/busybox')
     # What runs in guests elsewhere asks for rights that root has.
     (root / 'bin/sudo').write_text('#!/bin/sh\nexec "$@"\n')
@@ -158,7 +155,8 @@ def _add_programs(
         # rootfs/ has better ones of some names.
         if not (root / 'bin' / applet).exists():
             (root / 'bin' / applet).symlink_to('busybox')
-    host_programs.copy(MKE2FS, root)
+    for program in HOST_PROGRAMS:
+        host_programs.copy(program, root)
     for file_system in ('ext2', 'ext3', 'ext4'):
         link = root / 'bin' / f'mkfs.{file_system}'
         link.unlink(missing_ok=True)

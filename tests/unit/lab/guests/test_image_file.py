@@ -26,7 +26,6 @@ class StampTestCase(testtools.TestCase):
             busybox=package,
             libaio=package,
             fio=package,
-            dropbear=package,
             host={'gcc': '12'},
             host_files={'/sbin/mke2fs': 'ee'},
             recipe_sha256='ff',
