@@ -270,6 +270,20 @@ class SetImage:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class SetMetadata:
+    """POST /volumes/ID/metadata, of the current volume."""
+
+    metadata: object = 'premium'
+
+    def perform(self, play):
+        return play.post(
+            f'volumes/{play.current}/metadata',
+            {'metadata': {worlds.METADATA_KEY: self.metadata}},
+            answers=None,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Extend:
     """os-extend of the current volume."""
 
@@ -320,9 +334,16 @@ class Group:
     """A group, and a volume of its first type in it."""
 
     volume_types: tuple[str, ...] = ('image-tier',)
+    #: As of `Create`, of the volume.
+    metadata: object = None
 
     def perform(self, play):
         names = [play.type_text(name) for name in self.volume_types]
+        metadata = (
+            {}
+            if self.metadata is None
+            else {'metadata': {worlds.METADATA_KEY: self.metadata}}
+        )
         status, answer = play.post(
             'groups',
             {'group': {'group_type': 'any', 'volume_types': names}},
@@ -338,6 +359,7 @@ class Group:
                     'size': 1,
                     'group_id': answer['group']['id'],
                     'volume_type': names[0],
+                    **metadata,
                 }
             },
             version='3.71',
@@ -428,6 +450,11 @@ METADATA = (
     *worlds.TAGS,
     ' PREMIUM ',
     'database,premium',
+    # One word to the eye, and to none of the databases.
+    'premium\u200b',
+    '\u202epremium',
+    '\uff50remium',
+    'premium\u0301',
     'other',
     '',
     '\x1b[31m\n',
@@ -472,6 +499,7 @@ FIRST = _weighed(
             volume_types=strategies.lists(
                 _NAMES, min_size=1, max_size=2, unique=True
             ).map(tuple),
+            metadata=strategies.none() | strategies.sampled_from(METADATA),
         ),
     ),
     (1, strategies.just(Restore())),
@@ -498,6 +526,12 @@ LATER = _weighed(
     ),
     (2, strategies.builds(Migrate, backend=BACKENDS)),
     (2, strategies.builds(SetImage, is_image=strategies.booleans())),
+    (
+        2,
+        strategies.builds(
+            SetMetadata, metadata=strategies.sampled_from(METADATA)
+        ),
+    ),
     (2, CREATES),
     (1, strategies.just(Transfer())),
     (1, strategies.just(Extend())),

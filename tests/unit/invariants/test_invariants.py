@@ -50,6 +50,37 @@ def named(text):
 
 #: Ways around the doors that there were once.
 KNOWN = {
+    'metadata that ask for a private tier once the volume is there': Example(
+        world=World(metadata='all'),
+        steps=(
+            BLANK,
+            operations.SetMetadata(),
+            Retype(policy='on-demand'),
+            Retype(policy='on-demand', is_admin=True),
+            operations.Migrate(),
+        ),
+    ),
+    'metadata of who may use the tier, and gave the volume away': Example(
+        world=World(metadata='all'),
+        is_entitled=True,
+        steps=(
+            BLANK,
+            operations.SetMetadata(),
+            operations.Transfer(),
+            Retype(policy='on-demand'),
+            Create(source='current', metadata='premium'),
+            Create(source='snapshot', metadata='premium'),
+            Create(source='backup', metadata='premium'),
+        ),
+    ),
+    'metadata in a group': Example(
+        world=World(metadata='all'),
+        steps=(
+            operations.Group(
+                volume_types=('image-tier', 'database'), metadata='premium'
+            ),
+        ),
+    ),
     'metadata that ask for a private tier': Example(
         world=World(metadata='all', project_type='last'),
         image=Image(),
