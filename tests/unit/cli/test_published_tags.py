@@ -427,6 +427,68 @@ class PublishedTagsTestCase(testtools.TestCase):
         self.assertIn('selects a private tier', shown['summary'])
         self.explained('database', project=THEM, expect=0)
 
+    def test_to_others_a_private_tier_is_as_none(self):
+        """Whatever they ask, and whether they guess its names and tags."""
+        images = [
+            self.api.add_image(*tags, name='debian')
+            for tags in (
+                ['premium'],
+                ['premum', 'databse'],
+                ['secret', 'database'],
+                ['debian'],
+            )
+        ]
+        general = self.connection.block_storage.find_type('general').id
+        volumes = [
+            self.api.add_volume(
+                host='node@slow#slow', image_id=image, volume_type_id=general
+            )
+            for image in images
+        ]
+        for volume in volumes:
+            self.addCleanup(self.api.delete_volume, volume)
+        asked = [
+            ('list', '--long'),
+            ('show', 'secret'),
+            ('show', 'secre'),
+            ('show', 'general'),
+            ('lint-images',),
+            ('volumes', 'secret'),
+            ('usage', '--from', '2026-01-01', '--to', '2026-01-02'),
+            ('explain', '--blank', '--type', 'secret'),
+            ('explain', '--blank', '--property', 'tier=premium'),
+            *(('explain', '--image', image) for image in images),
+            *(('explain', '--volume', volume) for volume in volumes),
+        ]
+
+        def answers():
+            return {
+                (role, words): self.run_tier(*words, '-f', form, role=role)
+                for role, form in (('member', 'json'), ('seer', 'table'))
+                for words in asked
+            }
+
+        before = answers()
+        self.declare(
+            tiers={
+                name: tier
+                for name, tier in CATALOG['tiers'].items()
+                if name != 'secret'
+            }
+        )
+        self.tier('apply', '--yes', '--allow', 'volume type secret')
+        self.assertIsNone(self.connection.block_storage.find_type('secret'))
+        for question, answer in answers().items():
+            self.assertEqual(
+                (answer.status, answer.stdout, answer.stderr),
+                (
+                    before[question].status,
+                    before[question].stdout,
+                    before[question].stderr,
+                ),
+                question,
+            )
+
     def test_explain_heeds_no_namespace_but_ours_that_all_see(self):
         self.addCleanup(
             test_cinder_world.remove_namespace, self.connection.image
