@@ -31,9 +31,16 @@ class AdminTestCase(case.HorizonTestCase):
         self.serve(volumes=10000, images=5000)
         told = ' '.join(self.read(case.ADMIN).texts)
         self.assertIn('the 1000 newest volumes', told)
-        paths = [path for _, path, _ in self.cloud.calls]
-        self.assertEqual(1, paths.count(VOLUMES))
-        self.assertEqual(1, paths.count('/v2/images'))
+        calls = [(method, path) for method, path, _ in self.cloud.calls]
+        self.assertEqual(1, calls.count(('GET', VOLUMES)))
+        self.assertEqual(1, calls.count(('GET', '/v2/images')))
+        # As many as for one full page.
+        self.serve(volumes=1000, images=1000)
+        self.cloud.calls.clear()
+        self.read(case.ADMIN)
+        self.assertEqual(
+            calls, [(method, path) for method, path, _ in self.cloud.calls]
+        )
 
     def test_a_volume_is_explained(self):
         self.serve()

@@ -17,11 +17,14 @@ from tests.horizon import case
 from tests.horizon import cloud
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-#: Prints each panel, and each address that Horizon answers.
+#: Prints each panel, each address that Horizon answers, and what it is made
+#: of.
 LIST = """
 import json
+import sys
 import django
 django.setup()
+from django.conf import settings
 from django import urls
 import horizon
 
@@ -41,6 +44,15 @@ print(json.dumps({
         for panel in dashboard.get_panels()
     ],
     'paths': found,
+    'settings': {
+        name: repr(getattr(settings, name))
+        for name in (
+            'AUTHENTICATION_BACKENDS', 'INSTALLED_APPS', 'LOCALE_PATHS',
+            'MIDDLEWARE', 'STATICFILES_DIRS', 'STATICFILES_FINDERS',
+            'TEMPLATES', 'TEST_RUNNER',
+        )
+    },
+    'ours': [name for name in sys.modules if name.startswith('cinder_tiers')],
 }))
 """
 OURS = ['admin/storage_tiers', 'project/storage_tiers']
@@ -113,3 +125,7 @@ class PanelsTestCase(testtools.TestCase):
             before['paths'],
             [one for one in after['paths'] if 'storage_tiers' not in one],
         )
+        # With them, it has one panel more in each of two dashboards, and
+        # nothing that another page could meet.
+        self.assertEqual([], before['ours'])
+        self.assertEqual(before['settings'], after['settings'])
