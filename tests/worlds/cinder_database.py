@@ -7,9 +7,11 @@ databases and switch foreign keys off. Each process of a test run makes one
 there, and empties it before each test.
 """
 
+import contextlib
 import functools
 import os
 import pathlib
+import sqlite3
 import tempfile
 import unittest
 
@@ -70,8 +72,14 @@ class ServerDatabase:
         migration.db_sync(engine=engine)
         self._tables = sqlalchemy.MetaData()
         self._tables.reflect(engine)
+        engine.dispose()
+        self._rows = self.rows()
+
+    def rows(self) -> dict[sqlalchemy.Table, list[dict]]:
+        """What is in each table."""
+        engine = sqlalchemy.create_engine(self.url)
         with engine.connect() as connection:
-            self._rows = {
+            found = {
                 table: [
                     dict(row)
                     for row in connection.execute(table.select()).mappings()
@@ -79,17 +87,18 @@ class ServerDatabase:
                 for table in self._tables.tables.values()
             }
         engine.dispose()
+        return found
 
-    def empty(self) -> None:
-        """Have nothing but what it had at first."""
+    def fill(self, rows: dict[sqlalchemy.Table, list[dict]] | None) -> None:
+        """Have nothing but these, or what it had at first."""
         engine = sqlalchemy.create_engine(self.url)
         with engine.begin() as connection:
             connection.exec_driver_sql(FOREIGN_KEYS_OFF[engine.name])
             self._restore_tables(connection)
-            for table, rows in self._rows.items():
+            for table, values in (rows or self._rows).items():
                 connection.execute(table.delete())
-                if rows:
-                    connection.execute(table.insert(), rows)
+                if values:
+                    connection.execute(table.insert(), values)
         engine.dispose()
 
     def _restore_tables(self, connection) -> None:
@@ -138,19 +147,36 @@ def create_engine(url, **options) -> sqlalchemy.Engine:
 
 
 class Database(fixtures.Fixture):
-    """Cinder's, empty: its `url`, and an `engine` of SQLAlchemy."""
+    """Cinder's: its `url`, and an `engine` of SQLAlchemy."""
+
+    def __init__(self, content=None):
+        """Not there yet.
+
+        :param content: what another one had, as of `content`; None: it is
+            empty
+        """
+        super().__init__()
+        self._content = content
+
+    def content(self):
+        """What is in it now, for another one of this process."""
+        if VARIABLE in os.environ:
+            return server_database().rows()
+        path = self.engine.url.database
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            return connection.serialize()
 
     def _setUp(self):
         if VARIABLE in os.environ:
             made = server_database()
-            made.empty()
+            made.fill(self._content)
             self.url = made.url.render_as_string(hide_password=False)
             self.engine = create_engine(self.url, pool_size=0)
         else:
             file = pathlib.Path(
                 self.useFixture(fixtures.TempDir()).path, 'cinder.sqlite'
             )
-            file.write_bytes(sqlite_content())
+            file.write_bytes(self._content or sqlite_content())
             self.url = f'sqlite:///{file}'
             # As many threads as a test has may write at one time, on a
             # machine that is as slow as it is: the defaults give up after 5 s

@@ -217,19 +217,21 @@ def forget_doors():
 
 
 class Cinder(fixtures.Fixture):
-    """Cinder in this process, with an empty database; no service runs yet.
+    """Cinder in this process, with a database; no service runs yet.
 
-    `engine` is SQLAlchemy's, for tests in which the database fails; `folder`
-    is its state path.
+    `database` is the fixture of that; `engine` is SQLAlchemy's, for tests in
+    which the database fails; `folder` is its state path.
     """
 
-    def __init__(self, **notifications):
+    def __init__(self, content=None, **notifications):
         """Not configured yet.
 
+        :param content: of the database; None: it is empty
         :param notifications: options of oslo.messaging's notifications, such
             as driver='messagingv2'; without one none is sent
         """
         super().__init__()
+        self.database = cinder_database.Database(content)
         self._notifications = notifications
 
     def _setUp(self):
@@ -238,7 +240,7 @@ class Cinder(fixtures.Fixture):
         self.conf = self.useFixture(config_fixture.Config(cfg.CONF))
         # Its options do not exist before oslo.messaging is asked for them.
         file = folder / 'cinder.conf'
-        database = self.useFixture(cinder_database.Database())
+        database = self.useFixture(self.database)
         self.engine = database.engine
         file.write_text(
             '\n'.join(
@@ -289,13 +291,13 @@ class Cinder(fixtures.Fixture):
 class Scheduler(Cinder):
     """cinder-scheduler, the doors it loads, and a stand-in for Glance."""
 
-    def __init__(self, filters=FILTERS, **notifications):
+    def __init__(self, filters=FILTERS, **others):
         """Not running yet.
 
         :param filters: names of its filters
-        :param notifications: as in `Cinder`
+        :param others: as in `Cinder`
         """
-        super().__init__(**notifications)
+        super().__init__(**others)
         self._filters = filters
 
     def _setUp(self):

@@ -19,6 +19,7 @@ import threading
 from cinder.db import api as db_api
 from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
 from cinder import objects
+from cinder.volume import volume_types
 import fixtures
 import oslo_messaging
 from paste import deploy
@@ -147,10 +148,20 @@ class SchedulerQueue:
 
 
 class Api(fixtures.Fixture):
-    """cinder-api with an empty database of its own."""
+    """cinder-api with a database of its own, in which there is type plain."""
+
+    def __init__(self, content=None):
+        """Not running yet.
+
+        :param content: of the database; None: it has nothing else
+        """
+        super().__init__()
+        self._content = content
 
     def _setUp(self):
-        self.cinder = self.useFixture(cinder_fixture.Scheduler())
+        self.cinder = self.useFixture(
+            cinder_fixture.Scheduler(content=self._content)
+        )
         self.conf = self.cinder.conf
         self.glance = shared_glance()
         self.glance.forget()
@@ -165,11 +176,12 @@ class Api(fixtures.Fixture):
         )
         # What Cinder alone takes when nobody names a type.
         self.conf.config(default_volume_type='plain')
-        self.plain = self.cinder.add_type('plain')
-        for resource in ('volumes', 'gigabytes'):
-            db_api.quota_class_update(
-                self.cinder.admin, 'default', resource, 1000
-            )
+        if self._content is None:
+            self.cinder.add_type('plain')
+            for resource in ('volumes', 'gigabytes'):
+                db_api.quota_class_update(
+                    self.cinder.admin, 'default', resource, 1000
+                )
 
     def configure(self, **options):
         self.conf.config(group='cinder_tiers', **options)
@@ -313,6 +325,20 @@ class Api(fixtures.Fixture):
         return casts
 
 
+@functools.cache
+def with_tiers():
+    """Content of a database with the types of all tests, and {name: id}."""
+    with Api() as api:
+        types = {
+            'image-tier': api.cinder.add_type(
+                'image-tier', tiers_follow_image='<is> True'
+            ),
+            **api.add_tiers(),
+        }
+        plain = volume_types.get_by_name_or_id(api.cinder.admin, 'plain')
+        return api.cinder.database.content(), {'plain': plain['id'], **types}
+
+
 class ApiTestCase(testtools.TestCase):
     """A test against cinder-api with the tiers database and general."""
 
@@ -321,14 +347,12 @@ class ApiTestCase(testtools.TestCase):
         self.log = self.useFixture(
             fixtures.FakeLogger(format='%(levelname)s %(message)s')
         )
-        self.api = self.useFixture(Api())
+        content, types = with_tiers()
+        self.api = self.useFixture(Api(content))
         self.cinder = self.api.cinder
         self.glance = self.api.glance
-        self.follow = self.cinder.add_type(
-            'image-tier', tiers_follow_image='<is> True'
-        )
-        self.types = self.api.add_tiers()
-        self.types.update({'plain': self.api.plain, 'image-tier': self.follow})
+        self.types = dict(types)
+        self.follow = self.types['image-tier']
         self.names = {ident: name for name, ident in self.types.items()}
 
     def add_type(self, name, projects=None, **extra_specs):

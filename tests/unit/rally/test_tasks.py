@@ -3,6 +3,8 @@
 """Task files as Rally reads them: rendered, parsed, checked for syntax."""
 
 import copy
+import functools
+import json
 import math
 import pathlib
 
@@ -31,13 +33,20 @@ FLEET_TASKS = sorted(
 )
 
 
-def render(file=QUICK, **args):
+@functools.cache
+def rendered(file, args):
+    """Text of a task file, which Rally compiles anew each time.
+
+    :param args: its arguments as JSON.
+    """
     # _Task needs its API object only to talk to a database.
-    return yaml.safe_load(
-        api._Task(None).render_template(
-            file.read_text(), template_dir=str(file.parent), **args
-        )
+    return api._Task(None).render_template(
+        file.read_text(), template_dir=str(file.parent), **json.loads(args)
     )
+
+
+def render(file=QUICK, **args):
+    return yaml.safe_load(rendered(file, json.dumps(args)))
 
 
 def check(config):

@@ -68,10 +68,10 @@ def of_another_type(value):
 
 
 def changed(answer, path, value):
-    """An answer of which one value is another."""
-    answer = copy.deepcopy(answer)
-    inner = answer
+    """An answer of which one value is another; the rest is not copied."""
+    answer = inner = copy.copy(answer)
     for key in path[:-1]:
+        inner[key] = copy.copy(inner[key])
         inner = inner[key]
     if value is LEFT_OUT:
         del inner[path[-1]]
