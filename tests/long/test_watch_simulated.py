@@ -18,8 +18,9 @@ RISES = 3
 RISES_OF_ORDINARY = 12
 #: In windows, by which the beginning of a step may be off.
 NEAR = 6
-#: Alarms of a direction, from the second day on.
-MOST_A_WEEK = 1.0
+#: Alarms of a direction, from the second day on: of one a week, there are more
+#: than six in three weeks in 3 of 100.
+MOST_A_WEEK = 6 / WEEKS
 #: With each cause and kind of rise.
 BLAMED = 4
 
