@@ -520,7 +520,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     def create_cloned_volume(
         self, volume: objects.Volume, src_vref: objects.Volume
-    ) -> dict | None:
+    ) -> dict:
         """See `create_cloned_volume` of Cinder's driver.
 
         In another pool the clone becomes a copy before it is used.
