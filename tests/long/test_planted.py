@@ -73,7 +73,7 @@ class PlantedTestCase(real_cloud.CloudCase):
             {one for ids in some.values() for one in ids}
             for some in (repaired, refused)
         )
-        self.assertEqual(100, len(can) + len(cannot))
+        self.assertEqual(10 * EACH, len(can) + len(cannot))
         self.assertEqual(can | cannot, self.wrong())
         before = self.volumes()
 

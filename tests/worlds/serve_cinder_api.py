@@ -184,11 +184,21 @@ class Orders:
 
     def volume_service(self, *, name, driver, **options):
         """Starts a cinder-volume with a driver and its options."""
+        from cinder import objects
+        from cinder.objects import base
         from cinder import service
         from cinder.volume import configuration
+        from cinder.volume import manager
         from oslo_config import cfg
         from oslo_utils import importutils
 
+        # It starts beside none of an unknown release, as `backend` adds them.
+        for one in objects.ServiceList.get_all(
+            self._admin, {'binary': 'cinder-volume'}
+        ):
+            one.object_current_version = base.OBJ_VERSIONS.get_current()
+            one.rpc_current_version = manager.VolumeManager.RPC_API_VERSION
+            one.save()
         configuration.Configuration(
             importutils.import_class(driver).get_driver_options(),
             config_group=name,
