@@ -14,12 +14,14 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import functools
+import multiprocessing
 import pathlib
 import time
 from typing import Any
 import uuid
 
 from oslo_log import log as logging
+from rally.common import objects
 from rally.task import atomic
 from rally_openstack.common.services.network import neutron
 from rally_openstack.task import scenario as rally_scenario
@@ -244,11 +246,24 @@ def context(
 
 
 def _task_title(scenario: rally_scenario.OpenStackScenario) -> str | None:
-    """Return the title of the task of a scenario; None if Rally hides it."""
-    try:
-        return scenario.context['task']['title'] or None
-    except KeyError:
+    """Return the title of the task of a scenario, or else of its subtask.
+
+    ``rally task start`` stores no title of a task.
+
+    :returns: None if Rally has neither, or if this is not the process that
+        opened its database.
+    """
+    task = scenario.context['task']
+    if not isinstance(task, objects.Task) or multiprocessing.parent_process():
         return None
+    found = objects.Task.get(task['uuid'], detailed=True)
+    of_subtask = (
+        subtask['title']
+        for subtask in found['subtasks']
+        for workload in subtask['workloads']
+        if workload['uuid'] == scenario.context['owner_id']
+    )
+    return found['title'] or next(of_subtask, None)
 
 
 def _new_name(
