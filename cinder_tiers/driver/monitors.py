@@ -14,10 +14,10 @@ from cinder.volume.drivers import rbd
 
 from cinder_tiers.domain import record
 
-try:
-    from cinder.utils import tpool_wrap
-except ImportError:  # before Cinder 29
-    from eventlet.tpool import Proxy as tpool_wrap
+if hasattr(cinder_utils, 'tpool_wrap'):
+    tpool_wrap = cinder_utils.tpool_wrap
+else:  # before Cinder 29
+    tpool_wrap = rbd.tpool.Proxy
 
 #: Those that `rados_connect_timeout` sets, in seconds.
 _TIMEOUTS = (

@@ -317,6 +317,14 @@ def of_run(run: run_result.RunResult) -> tuple[str, ...]:
     return answers({run.run: run}, claims, comparison.QUANTITIES[0])
 
 
+def _turns(run: run_result.RunResult) -> str:
+    if len(run.tiers) == 1:
+        return run.tiers[0].tier
+    if run.side_by_side:
+        return 'each tier, side by side'
+    return 'each tier, one tier at a time'
+
+
 def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
     """Return when, with what and how often a run was measured; its figures."""
     facts = {
@@ -333,7 +341,7 @@ def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
         (
             *([run.task] if run.task else []),
             run.ended_at[:16].replace('T', ' ') + ' UTC',
-            f'{report_rows.of_guests(run.guests_per_tier)} of each tier',
+            f'{report_rows.of_guests(run.guests_per_tier)} of {_turns(run)}',
             f'{run.profile.repeats} '
             + ('repeat' if run.profile.repeats == 1 else 'repeats')
             + f' of {method.runtime_seconds} s',

@@ -167,9 +167,12 @@ def _said(curve: load_curve.Curve, expected: Mapping[str, float]) -> str:
 
 
 def _iops(found: load.GuestsLoad) -> str:
-    """Write a load, such as 140 IOPS; empty if it is not known."""
+    """Write a load, such as 140 IOPS (120 to 160); empty if not known."""
     if found.iops is not None:
-        return f'{report_rows.number(found.iops.mean)} IOPS'
+        mean, *ends = map(report_rows.number, report_rows.ends(found.iops))
+        return f'{mean} IOPS' + (
+            f' ({" to ".join(ends)})' if found.iops.low is not None else ''
+        )
     if found.at_least_iops is not None:
         return f'at least {report_rows.number(found.at_least_iops)} IOPS'
     return ''

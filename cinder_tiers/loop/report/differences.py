@@ -151,7 +151,7 @@ def figures(
                 caption='A bar is what is compared in percent of its baseline,'
                 ' the dashed line at 100. The line over its end is the 95 %'
                 ' interval, of all bars together, drawn to at most twice the'
-                ' longest bar.',
+                ' longest bar or the baseline.',
                 keys=_KEYS,
                 charts=tuple(
                     _chart(name, title, found) for name, found in pairs.items()

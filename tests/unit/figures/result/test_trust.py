@@ -191,10 +191,15 @@ class PercentilesTest(testtools.TestCase):
         self.assertEqual(
             '"-" is a percentile with fewer than 10 I/Os of a repeat above it:'
             ' p99 is not known of 1 of 1 patterns of tiers (general x: 62 I/Os'
-            ' in 6 s; needs runtime >= 97 s for p99); p99.9 is not known of 1'
-            ' of 1 patterns of tiers (general x: 62 I/Os in 6 s; needs runtime'
-            ' >= 968 s for p99.9).',
+            ' of a repeat; needs runtime >= 97 s for p99); p99.9 is not known'
+            ' of 1 of 1 patterns of tiers (general x: 62 I/Os of a repeat;'
+            ' needs runtime >= 968 s for p99.9).',
             trust.why_dashes(run(slot(ios=62), slot())),
+        )
+        # 30 I/Os were in flight at its end.
+        self.assertIn(
+            'needs runtime >= 188 s for p99);',
+            trust.why_dashes(run(slot(ios=62, iops=5.33), slot())),
         )
         self.assertEqual(
             '', trust.why_dashes(run(slot(ios=10000), slot(ios=10000)))

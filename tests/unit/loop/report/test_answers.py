@@ -124,7 +124,7 @@ class FirstLinesTestCase(testtools.TestCase):
         run = dataclasses.replace(run, task='My task')
         found = self.first_lines(run)
         for text in (
-            'My task · 2026-11-23 18:00 UTC · 4 guests of each tier · 3'
+            'My task · 2026-11-23 18:00 UTC · 4 guests of one · 3'
             ' repeats of 40 s · fio-3.42',
             '4k random reads and writes (50 % reads)',
             'libaio',
