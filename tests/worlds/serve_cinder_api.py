@@ -7,7 +7,7 @@ is run in a process of its own: it sends the port once it answers, and runs
 until the pipe is closed. Each message of the pipe is an order, what and its
 arguments, which it answers: `backend` adds a capability report of a backend to
 a real scheduler, `volume_service` starts a real cinder-volume, `volume` and
-`snapshot` add one to the database,
+`snapshot`, as `group`, add one to the database,
 `changed_volume` changes one, `no_volume` deletes one, `default_type` sets the
 default volume type of a project, `fold` lets the database compare names as
 MariaDB does, `dead_scheduler` adds a scheduler that is down, `keep` copies the
@@ -188,6 +188,7 @@ class Orders:
         from cinder.objects import base
         from cinder import service
         from cinder.volume import configuration
+        from cinder.volume import driver as volume_driver
         from cinder.volume import manager
         from oslo_config import cfg
         from oslo_utils import importutils
@@ -200,7 +201,10 @@ class Orders:
             one.rpc_current_version = manager.VolumeManager.RPC_API_VERSION
             one.save()
         configuration.Configuration(
-            importutils.import_class(driver).get_driver_options(),
+            [
+                *volume_driver.volume_opts,
+                *importutils.import_class(driver).get_driver_options(),
+            ],
             config_group=name,
         )
         for option, value in options.items():
@@ -242,6 +246,21 @@ class Orders:
                 instance_uuid=server,
             ).create()
         return volume.id
+
+    def group(self, **fields):
+        """Adds a generic group to the database; returns its id."""
+        from cinder import objects
+
+        made = objects.Group(
+            context=self._admin,
+            name='group',
+            status='available',
+            user_id='user',
+            group_type_id=str(uuid.uuid4()),
+            **fields,
+        )
+        made.create()
+        return made.id
 
     def attachment(self, *, connection_info=None, **fields):
         """Adds an attachment to the database, as cinder-volume does."""
