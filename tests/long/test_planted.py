@@ -66,7 +66,9 @@ class PlantedTestCase(real_cloud.CloudCase):
             'it is attached': self.many(
                 *wrong, status='in-use', servers=[str(uuid.uuid4())]
             ),
-            'it is in a group': self.many(*wrong, group_id=self.make_group()),
+            'it is in a group': self.many(
+                *wrong, group_id=self.api.add_group(host=self.hosts['slow'])
+            ),
             'its status is error': self.many(*wrong, status='error'),
         }
         can, cannot = (
@@ -128,6 +130,3 @@ class PlantedTestCase(real_cloud.CloudCase):
             )
             if ident in can:
                 self.assertEqual(self.hosts[pool], after[ident].host)
-
-    def make_group(self):
-        return str(uuid.uuid4())

@@ -162,6 +162,13 @@ class CinderApi:
             'snapshot', volume_id=volume_id, project_id=project_id, **fields
         )
 
+    def add_group(self, *, host, project_id=PROJECT):
+        """Adds a generic group that exists nowhere but in the database.
+
+        :returns: its id.
+        """
+        return self._order('group', host=host, project_id=project_id)
+
     def add_attachment(self, *, volume_id, **fields):
         """Adds an attachment of a volume that is there.
 

@@ -7,7 +7,7 @@ is run in a process of its own: it sends the port once it answers, and runs
 until the pipe is closed. Each message of the pipe is an order, what and its
 arguments, which it answers: `backend` adds a capability report of a backend to
 a real scheduler, `volume_service` starts a real cinder-volume, `volume` and
-`snapshot` add one to the database,
+`snapshot`, as `group`, add one to the database,
 `changed_volume` changes one, `no_volume` deletes one, `default_type` sets the
 default volume type of a project, `fold` lets the database compare names as
 MariaDB does, `dead_scheduler` adds a scheduler that is down, `keep` copies the
@@ -31,6 +31,7 @@ import socketserver
 import sqlite3
 import sys
 import threading
+import time
 import types
 import uuid
 import wsgiref.simple_server
@@ -188,6 +189,7 @@ class Orders:
         from cinder.objects import base
         from cinder import service
         from cinder.volume import configuration
+        from cinder.volume import driver as volume_driver
         from cinder.volume import manager
         from oslo_config import cfg
         from oslo_utils import importutils
@@ -200,19 +202,33 @@ class Orders:
             one.rpc_current_version = manager.VolumeManager.RPC_API_VERSION
             one.save()
         configuration.Configuration(
-            importutils.import_class(driver).get_driver_options(),
+            [
+                *volume_driver.volume_opts,
+                *importutils.import_class(driver).get_driver_options(),
+            ],
             config_group=name,
         )
         for option, value in options.items():
             cfg.CONF.set_override(option, value, group=name)
-        service.Service.create(
+        made = service.Service.create(
             host=f'node@{name}',
             binary='cinder-volume',
             topic='cinder-volume',
             manager='cinder.volume.manager.VolumeManager',
             service_name=name,
             volume_driver=driver,
-        ).start()
+        )
+        made.start()
+        # Its own timer is green, and this thread waits for orders.
+        if moves := getattr(made.manager.driver, '_moves', None):
+            threading.Thread(
+                target=self._go_on, args=(moves,), daemon=True
+            ).start()
+
+    def _go_on(self, moves):
+        while True:
+            moves.go_on()
+            time.sleep(1)
 
     def volume(self, *, image_id=None, servers=(), **fields):
         """Adds a volume of 1 GiB to the database; returns its id."""
@@ -242,6 +258,21 @@ class Orders:
                 instance_uuid=server,
             ).create()
         return volume.id
+
+    def group(self, **fields):
+        """Adds a generic group to the database; returns its id."""
+        from cinder import objects
+
+        made = objects.Group(
+            context=self._admin,
+            name='group',
+            status='available',
+            user_id='user',
+            group_type_id=str(uuid.uuid4()),
+            **fields,
+        )
+        made.create()
+        return made.id
 
     def attachment(self, *, connection_info=None, **fields):
         """Adds an attachment to the database, as cinder-volume does."""
