@@ -75,8 +75,8 @@ class CurvesTestCase(testtools.TestCase):
             if alternative.startswith('Latency against the load, w, p99:')
         ]
         self.assertIn(
-            'On fast, w: p99 within 100 ms up to 114 IOPS (111.7 to 116.2), and'
-            ' p99 rises steeply beyond 140 IOPS (120 to 159.8)',
+            'On fast, w: p99 within 100 ms up to 114 IOPS (111.7 to 116.2),'
+            ' and p99 rises steeply beyond 140 IOPS (120 to 159.8)',
             page.texts,
         )
         self.assertEqual(1, len(told))
