@@ -47,12 +47,10 @@ def connected(
         options.rados_connection_retries,
     )
     def connect() -> 'rbd.rados.Rados':
+        cluster = tpool_wrap(
+            driver.rados.Rados(rados_id=user, clustername=name, conffile=conf)
+        )
         try:
-            cluster = tpool_wrap(
-                driver.rados.Rados(
-                    rados_id=user, clustername=name, conffile=conf
-                )
-            )
             if options.rados_connect_timeout >= 0:
                 for option in _TIMEOUTS:
                     cluster.conf_set(
@@ -60,12 +58,20 @@ def connected(
                     )
             cluster.connect()
         except driver.rados.Error as error:
+            # Else the threads and sockets of librados stay.
+            cluster.shutdown()
             raise exception.VolumeBackendAPIException(
-                data=f'The cluster of {conf} does not let in {user}: {error}.'
+                data=f'Cannot connect to the cluster of {conf} as {user}: '
+                f'{error}.'
             ) from error
         return cluster
 
-    cluster = connect()
+    try:
+        cluster = connect()
+    except driver.rados.Error as error:
+        raise exception.VolumeBackendAPIException(
+            data=f'Cannot use {conf} to connect to its cluster: {error}.'
+        ) from error
     try:
         yield cluster
     finally:

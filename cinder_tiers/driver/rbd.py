@@ -60,6 +60,8 @@ OPTIONS = (
 GO_ON_EVERY_S = 10
 #: The longest that a deletion or a retype waits for an earlier move.
 END_WITHIN_S = 60
+#: The same where a service waits for the answer, by default for 60 s.
+END_BEFORE_REPLY_S = 20
 #: More images than a pool has.
 _ALL = 2**31
 
@@ -389,20 +391,31 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     )
     unmanage_snapshot = routes.of_its_pool('unmanage_snapshot')
 
-    def _end_move(self, volume: objects.Volume) -> None:
+    def _end_move(
+        self, volume: objects.Volume, within_s: int | None = None
+    ) -> None:
         """Wait until a volume does not move any more.
 
+        :param within_s: END_WITHIN_S unless given
         :raises exception.VolumeIsBusy: it moves for longer than that.
         """
-        if self._moves.end(volume.name, within_s=END_WITHIN_S):
+        move = self._moves.of(volume.name)
+        # What a copy by Cinder left has the name of the volume that moves.
+        if move is None or move.volume_id != volume.id:
+            return
+        if within_s is None:
+            within_s = END_WITHIN_S
+        if self._moves.end(volume.name, within_s=within_s):
             return
         LOG.warning(
             'Volume %(volume)s still moves, and the request is refused: '
             '%(move)s. Repeat it when "rbd task list" does not show the move '
             'any more.',
-            {'volume': volume.id, 'move': self._moves.of(volume.name)},
+            {'volume': volume.id, 'move': move},
         )
-        raise exception.VolumeIsBusy(volume_name=volume.name)
+        raise exception.VolumeIsBusy(
+            f'Volume {volume.id} still moves to pool {move.target}.'
+        )
 
     def manage_existing_get_size(
         self, volume: objects.Volume, existing_ref: dict
@@ -440,14 +453,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     ) -> dict:
         """See `initialize_connection` of Cinder's driver.
 
-        For a backup it waits for a move to end: `rbd export-diff --from-snap`
-        passes over what the move has not copied yet.
+        For an incremental backup it waits for a move to end: `rbd export-diff
+        --from-snap` passes over what the move has not copied yet.
 
         :raises exception.VolumeIsBusy: it moves for longer than that.
         """
-        if volume.status == 'backing-up':
-            self._end_move(volume)
+        if (
+            volume.status == 'backing-up'
+            and self._moves.of(volume.name)
+            and self._has_backup_snapshots(volume)
+        ):
+            self._end_move(volume, END_BEFORE_REPLY_S)
         return self._connection(volume, connector)
+
+    def _has_backup_snapshots(self, volume: objects.Volume) -> bool:
+        with rbd.RBDVolumeProxy(
+            self._of(volume), volume.name, read_only=True
+        ) as image:
+            return bool(self._get_backup_snaps(image))
 
     def revert_to_snapshot(
         self,
@@ -462,7 +485,15 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
         :raises exception.VolumeIsBusy: it moves for longer than that.
         """
-        self._end_move(volume)
+        try:
+            self._end_move(volume)
+        except exception.VolumeIsBusy:
+            LOG.warning(
+                'Cinder sets volume %s to error, although nothing of it was '
+                'changed: set it to available before the revert is repeated.',
+                volume.id,
+            )
+            raise
         self._revert(context, volume, snapshot)
 
     def delete_volume(self, volume: objects.Volume) -> None:

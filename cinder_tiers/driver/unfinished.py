@@ -110,7 +110,8 @@ class Moves:
         if not self._waiters.acquire(blocking=False):
             return False
         try:
-            for _ in range(within_s):
+            ends = time.monotonic() + within_s
+            while time.monotonic() < ends:
                 self.go_on()
                 if self.of(image) is None:
                     return True

@@ -694,9 +694,10 @@ class DriverContract(Families):
 
     def hurry(self):
         """No request waits for a move."""
-        self.useFixture(
-            fixtures.MonkeyPatch('cinder_tiers.driver.rbd.END_WITHIN_S', 0)
-        )
+        for name in ('END_WITHIN_S', 'END_BEFORE_REPLY_S'):
+            self.useFixture(
+                fixtures.MonkeyPatch(f'cinder_tiers.driver.rbd.{name}', 0)
+            )
 
     def test_a_volume_that_moves_is_not_retyped_again_or_copied(self):
         self.hurry()
@@ -794,13 +795,18 @@ class DriverContract(Families):
             self.sums_of('fast', volume, snapshots),
         )
 
-    def test_a_volume_that_moves_is_not_backed_up(self):
+    def test_a_volume_that_moves_is_not_backed_up_after_another_backup(self):
+        """Only such a backup asks for the difference to a snapshot."""
         self.hurry()
         service = self.serve()
-        volume = self.make(service, 'slow')
-        self.retype(service, volume, 'fast')
-        service.driver.initialize_connection(volume, {})
-        volume.status = 'backing-up'
+        first, volume = self.make(service, 'slow'), self.make(service, 'slow')
+        with self.image('slow', volume.name) as image:
+            image.create_snap(f'backup.{uuid4()}.snap.1796054322.5')
+        for each in (first, volume):
+            self.retype(service, each, 'fast')
+            service.driver.initialize_connection(each, {})
+            each.status = 'backing-up'
+        service.driver.initialize_connection(first, {})
         self.assertRaises(
             exception.VolumeIsBusy,
             service.driver.initialize_connection,

@@ -136,8 +136,11 @@ class Cluster:
         self.tasks = []
         #: Names of pools that take no writes.
         self.full = set()
-        #: Commands that the manager, which begins anew, does not take yet.
+        #: Commands that the manager, which begins anew, does not take yet;
+        #: `connect`, with which no client gets in.
         self.refused = set()
+        #: Clients that were not shut down.
+        self.clients = set()
         #: What of a source the manager leaves that ends in a commit: `header`
         #: `snapshot` or `entry`; None if it does not end.
         self.left_by_commit = None
@@ -274,11 +277,16 @@ class _Rados:
         self._cluster = cluster
         self._pools = list(cluster.pools)
 
-    def connect(self, timeout=0):
+    def conf_set(self, name, value):
         pass
 
+    def connect(self, timeout=0):
+        self._cluster.clients.add(self)
+        if 'connect' in self._cluster.refused:
+            raise Error(errno.ETIMEDOUT, 'error connecting to the cluster')
+
     def shutdown(self):
-        pass
+        self._cluster.clients.discard(self)
 
     def conf_get(self, _name):
         return str(FEATURES)

@@ -320,8 +320,8 @@ def read(text: str) -> cards.Card:
         not_measured_since=since,
     )
     # A card has exactly one text, so no other text counts as a card, but for
-    # the end of the operator's text, which may be that of who edited it.
-    if write(card) == _before_sentences(words) + text[start:]:
+    # the operator's part, which may end as somebody edited it.
+    if write(dataclasses.replace(card, purpose='')) == text[start:]:
         return card
     return cards.Card(purpose=text)
 

@@ -23,6 +23,10 @@ from cinder_tiers.domain.explain import visible_cloud as facts
 _AT_REST = ('available', 'in-use')
 #: In which Cinder may be about to write limits, or to leave the image.
 _MOVING = ('retyping', 'maintenance', 'extending')
+_HAS_SNAPSHOTS = (
+    'it has snapshots, and Cinder does not copy these to another backend: '
+    'delete them first'
+)
 
 
 class RepairKind(enum.Enum):
@@ -424,6 +428,8 @@ def objections(
                 f'{retype_to} --retype-policy on-demand {volume.volume_id}" '
                 'if that is wanted'
             )
+            if volume.volume_id in circumstances.with_snapshots:
+                yield _HAS_SNAPSHOTS
         return
     if volume.status == 'in-use':
         yield (
@@ -436,10 +442,7 @@ def objections(
     if volume.volume_id in circumstances.with_snapshots and (
         migrate_to or volume.is_encrypted or not _may_stay(volume, targets)
     ):
-        yield (
-            'it has snapshots, and Cinder does not copy these to another '
-            'backend: delete them first'
-        )
+        yield _HAS_SNAPSHOTS
 
 
 def _may_stay(

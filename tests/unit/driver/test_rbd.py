@@ -103,8 +103,23 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
                 self.states_of_pools(service),
             )
 
+    def test_a_cluster_that_does_not_answer_leaves_no_client(self):
+        service = self.serve(
+            rados_connection_interval=0, rados_connection_retries=2
+        )
+        before = set(self.cluster.clients)
+        self.cluster.refused.add('connect')
+        log = self.capture_log()
+        self.assertEqual(
+            {'tier-fast': 'down', 'tier-slow': 'down'},
+            self.states_of_pools(service),
+        )
+        self.assertIn('Cannot connect to the cluster of', log.output)
+        self.assertEqual(before, self.cluster.clients)
+
     def test_what_a_copy_left_is_not_taken_for_what_moves(self):
         """It has the name of the image, and another pool."""
+        self.hurry()
         service = self.serve()
         volume = self.make(service, 'slow')
         self.retype(service, volume, 'fast')
@@ -115,6 +130,8 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
             f'{self.rados_pools["slow"]}/{volume.name}',
             connection['data']['name'],
         )
+        service.driver.delete_volume(left)
+        self.assertEqual([volume.name], self.names_in('fast'))
 
     def test_a_move_that_cannot_be_looked_at_leaves_no_mark(self):
         service = self.serve()
