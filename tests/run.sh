@@ -56,11 +56,12 @@ Another Debian is made by devstack/release.sh, and stays for the next time.
 
 The part releases tries the cells that CINDER_TIERS_TEST_CELLS names, such as
 "cinder28-py312 cindernewest-py313", without it all but those of Python 3.14,
-which only Debian forky has; with CINDER_TIERS_TEST_DEPTH=all it runs all unit
-tests in each, and not only those of the API middleware, the scheduler filter
-and the checks. It uses the Pythons on the path and those of pyenv. What came of each cell is a file in
-.tox/results/cinder-releases; the table of the documentation is made of them by
-"tests/cinder_releases/matrix.py --table FILE".
+which Debian forky has; with CINDER_TIERS_TEST_DEPTH=all it runs all unit tests
+in each, and not only those of the API middleware, the scheduler filter and the
+checks. It uses the Pythons on the path and those of pyenv. What came of each
+cell is a file in .tox/results/cinder-releases; the table of the documentation
+is made of them by "tests/cinder_releases/matrix.py --table FILE", which keeps
+the rows of other cells.
 
 Up to three failed tests of a part run once more at its end. One that passes
 then counts as passed, and is named as UNSTABLE with the reason of its failure.

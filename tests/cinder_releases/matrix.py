@@ -27,8 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 RUNNER = pathlib.Path(sys.executable).parent
 RESULTS = TOP / '.tox' / 'results' / 'cinder-releases'
 PYTHONS = ('3.11', '3.12', '3.13', '3.14')
-#: Only Debian forky has it, and not what the oldest Cinder needs: its cells
-#: are asked for, in there.
+#: Debian forky has it, and not what the oldest Cinder needs: its cells are
+#: asked for by name.
 ASKED_FOR = '3.14'
 #: 'newest' is what PyPI has today, of Cinder and of all that it needs.
 RELEASES = ('26', '27', '28', '29', 'newest')

@@ -19,6 +19,7 @@ from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.fleet import guest_system
 from cinder_tiers.figures.fleet import merge
 from cinder_tiers.figures.result import ceph as ceph_result
+from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.stats import intervals
 
@@ -341,13 +342,13 @@ def _far_below(slot: run_result.SlotResult) -> set[str]:
 
 def _slow_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for name, pattern in _patterns(run):
-        slow = [_far_below(slot) for slot in pattern.slots]
+        slow = [_far_below(slot) for slot in figures.complete(pattern.slots)]
         always = sorted(set.intersection(*slow)) if len(slow) > 1 else ()
         if always:
             yield (
                 'slow guest',
                 f'{name}: less than {100 * SLOW_SHARE:g} % of the median of'
-                f' the guests in all {len(slow)} repeats: {_some(always)}; a'
+                f' the guests in all {len(slow)} complete repeats: {_some(always)}; a'
                 f' host may be slow, and not the tier',
             )
 

@@ -11,6 +11,7 @@ import collections
 import collections.abc
 import dataclasses
 import enum
+import shlex
 
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
@@ -23,10 +24,6 @@ from cinder_tiers.domain.explain import visible_cloud as facts
 _AT_REST = ('available', 'in-use')
 #: In which Cinder may be about to write limits, or to leave the image.
 _MOVING = ('retyping', 'maintenance', 'extending')
-_HAS_SNAPSHOTS = (
-    'it has snapshots, and Cinder does not copy these to another backend: '
-    'delete them first'
-)
 
 
 class RepairKind(enum.Enum):
@@ -424,12 +421,11 @@ def objections(
         if volume.is_encrypted:
             yield (
                 'it is encrypted, and Cinder copies all of such a volume to '
-                'change its type: run "openstack volume set --type '
-                f'{retype_to} --retype-policy on-demand {volume.volume_id}" '
-                'if that is wanted'
+                'change its type: if that is wanted, run "openstack volume '
+                f'set --type {shlex.quote(str(retype_to))} --retype-policy '
+                f'on-demand {volume.volume_id}" on a volume that is '
+                'available, not replicated, and has no snapshots'
             )
-            if volume.volume_id in circumstances.with_snapshots:
-                yield _HAS_SNAPSHOTS
         return
     if volume.status == 'in-use':
         yield (
@@ -442,7 +438,10 @@ def objections(
     if volume.volume_id in circumstances.with_snapshots and (
         migrate_to or volume.is_encrypted or not _may_stay(volume, targets)
     ):
-        yield _HAS_SNAPSHOTS
+        yield (
+            'it has snapshots, and Cinder does not copy these to another '
+            'backend: delete them first'
+        )
 
 
 def _may_stay(

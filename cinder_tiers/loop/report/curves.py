@@ -290,7 +290,7 @@ def curves(
         ' (Kneedle); a level one is what is expected. The table has the'
         ' intervals over the repeats, whether each load was done, the knee,'
         ' 70 % of the most that was done, and the highest load within what is'
-        ' expected; its means are arithmetic, those of other tables'
+        ' expected; its means are arithmetic, those of the tables of intervals'
         ' geometric.',
         keys=tuple(
             figure.ColourKey(name=tier, style=style)

@@ -68,6 +68,8 @@ class RunContext:
 
     #: gives clients, names that Rally's cleanup knows, and timers
     scenario: rally_scenario.OpenStackScenario
+    #: of the task or subtask; None if unknown
+    task_title: str | None
     #: what the task asks for
     arguments: fleet_arguments.FleetArguments
     #: what the arguments come to
@@ -215,6 +217,7 @@ def context(
     )
     made = RunContext(
         scenario=scenario,
+        task_title=_task_title(scenario),
         arguments=arguments,
         plan=plan,
         limits_seconds=run_plan.limits_seconds(
@@ -250,11 +253,15 @@ def _task_title(scenario: rally_scenario.OpenStackScenario) -> str | None:
 
     ``rally task start`` stores no title of a task.
 
-    :returns: None if Rally has neither, or if this is not the process that
-        opened its database.
+    :returns: None if Rally has neither; or if it has none of the task, and
+        this is not the process that opened its database.
     """
     task = scenario.context['task']
-    if not isinstance(task, objects.Task) or multiprocessing.parent_process():
+    if not isinstance(task, objects.Task):
+        return task.get('title')
+    if task['title']:
+        return task['title']
+    if multiprocessing.parent_process():
         return None
     found = objects.Task.get(task['uuid'], detailed=True)
     of_subtask = (
@@ -263,7 +270,7 @@ def _task_title(scenario: rally_scenario.OpenStackScenario) -> str | None:
         for workload in subtask['workloads']
         if workload['uuid'] == scenario.context['owner_id']
     )
-    return found['title'] or next(of_subtask, None)
+    return next(of_subtask, None)
 
 
 def _new_name(
@@ -503,7 +510,7 @@ class FleetRun:
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
             has_latency_windows=plan.latency_seconds is not None,
-            task=_task_title(context.scenario),
+            task=context.task_title,
         )
         return result, collected.consoles
 

@@ -421,7 +421,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual(0, self.run_tier('apply').status)
         ran = self.publish('--yes')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
-        self.assertIn('leaves 24 of 255 characters', ran.stderr)
+        self.assertIn('leaves 23 of 255 characters', ran.stderr)
         ran = self.run_tier('validate')
         self.assertIn(
             'leave 0 of 255 characters', ' '.join(ran.stderr.split())
