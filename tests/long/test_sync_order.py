@@ -21,6 +21,11 @@ SLOW_IOPS = disk_iops.topology.HDD_SPEED.iops // 8
 SLOWER_IOPS = SLOW_IOPS // 4
 #: Of syncs of disks that are four times slower, and of flash and these.
 LEAST_RATIO = 2
+#: {tier: image whose tags ask for it}
+IMAGES = {
+    'database': 'cinder-tiers-guest-database',
+    'general': 'cinder-tiers-guest',
+}
 PATTERN = {
     'name': 'sync-128k',
     'rw': 'write',
@@ -43,7 +48,7 @@ def task(tiers, folder):
                 'scenario': {
                     'CinderTiers.fleet_fio': {
                         'fleets': [
-                            {'tier': tier, 'image': 'cinder-tiers-guest'}
+                            {'tier': tier, 'image': IMAGES[tier]}
                             for tier in tiers
                         ],
                         'flavor': {'name': 'cinder-tiers-guest'},
