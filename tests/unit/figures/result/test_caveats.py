@@ -326,7 +326,8 @@ class CaveatsTest(testtools.TestCase):
                 (
                     'slow guest',
                     'fast x: less than 50 % of the median of the guests in all'
-                    ' 2 repeats: g001; a host may be slow, and not the tier',
+                    ' 2 complete repeats: g001; a host may be slow, and not the'
+                    ' tier',
                 )
             ],
             run(
