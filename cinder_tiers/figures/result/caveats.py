@@ -348,8 +348,8 @@ def _slow_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             yield (
                 'slow guest',
                 f'{name}: less than {100 * SLOW_SHARE:g} % of the median of'
-                f' the guests in all {len(slow)} complete repeats: {_some(always)}; a'
-                f' host may be slow, and not the tier',
+                f' the guests in all {len(slow)} complete repeats:'
+                f' {_some(always)}; a host may be slow, and not the tier',
             )
 
 

@@ -325,9 +325,9 @@ class CaveatsTest(testtools.TestCase):
             [
                 (
                     'slow guest',
-                    'fast x: less than 50 % of the median of the guests in all'
-                    ' 2 complete repeats: g001; a host may be slow, and not the'
-                    ' tier',
+                    'fast x: less than 50 % of the median of the guests in'
+                    ' all 2 complete repeats: g001; a host may be slow, and'
+                    ' not the tier',
                 )
             ],
             run(
