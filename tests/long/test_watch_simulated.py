@@ -15,7 +15,7 @@ from tests.unit.loop.watch import simulated
 WEEKS = 3
 #: Rises of a kind that are planted beside a load.
 RISES = 3
-RISES_OF_ORDINARY = 12
+RISES_OF_ORDINARY = 8
 #: In windows, by which the beginning of a step may be off.
 NEAR = 6
 #: Alarms of a direction, from the second day on: of one a week, there are more
