@@ -6,7 +6,7 @@
 
 prints their tables, which doc/source/contributor/benchmarks.rst and
 doc/source/admin/watch.rst sum up, and the processor time of each. They need no
-lab, and no more than ten minutes.
+lab, and about ten minutes.
 """
 
 import resource
