@@ -21,7 +21,7 @@ class LintImages(base.StatusLister):
     CinderTiers::StorageTiers; then the column Tier is empty. Changes nothing.
     """
 
-    _epilog = """Exit status: 0 there is no such image; 4 there is one or more;
+    _epilog = """Exit status: 0 no such image was found; 4 one or more were;
 1 an error occurred, the tags of tiers are not published, or --all is not
 permitted; 2 a wrong argument; 6 a service did not answer.
 

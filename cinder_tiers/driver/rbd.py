@@ -489,7 +489,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             self._end_move(volume)
         except exception.VolumeIsBusy:
             LOG.warning(
-                'Cinder sets volume %s to error, although nothing of it was '
+                'Cinder sets volume %s to error, although it was not '
                 'changed: set it to available before the revert is repeated.',
                 volume.id,
             )

@@ -634,7 +634,7 @@ class DriverContract(Families):
         self.assert_nothing_left('fast')
 
     def destination(self, service, tier):
-        """As the scheduler gives it."""
+        """Return the pool of a tier as the scheduler passes it to a driver."""
         (pool,) = (
             one
             for one in service.driver.get_volume_stats()['pools']

@@ -124,10 +124,10 @@ class CloudCase(commands.CommandsCase):
     ):
         """A volume whose image is in a pool; its id.
 
-        :param host: of the volume; None: that of the pool.
-        :param limit: of the image; None: that of the type.
+        :param host: host of the volume; that of the pool by default.
+        :param limit: limit of the image; that of the type by default.
         :param parent: (pool, image, snapshot) that it is a clone of.
-        :param fields: as of `CinderApi.add_volume`.
+        :param fields: further fields, see `CinderApi.add_volume`.
         """
         ident = self.api.add_volume(
             host=host or self.hosts[pool],
@@ -199,7 +199,7 @@ class CloudCase(commands.CommandsCase):
             time.sleep(1)
 
     def left(self):
-        """What there is of moves: marks, and entries of the trash."""
+        """Return what moves have left: marks, and entries of the trash."""
         found = []
         for pool in LIMITS:
             ioctx = self.ioctxs[pool]

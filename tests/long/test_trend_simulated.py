@@ -40,7 +40,7 @@ def findings(values):
 
 
 def false_changes(correlation):
-    """How many of the commands find a change that is none."""
+    """Count the commands that find a change where there is none."""
     draw = numpy.random.default_rng([40, round(100 * correlation)])
     return sum(
         not {trend.TrendFinding.WORSE, trend.TrendFinding.BETTER}.isdisjoint(
@@ -51,7 +51,7 @@ def false_changes(correlation):
 
 
 def found_changes():
-    """How many find that runs are slower by a fifth."""
+    """Count the commands that find runs slower by a fifth."""
     draw = numpy.random.default_rng(41)
     found = 0
     for _command in range(COMMANDS):

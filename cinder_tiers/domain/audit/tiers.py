@@ -153,12 +153,12 @@ def audit(
 ) -> tuple[Finding, ...]:
     """Compare each tier with what exists.
 
-    :returns: for each tier, in the order of the file: its differences and
-        unknown aspects, or one compliant finding, then its warnings; then
-        findings that belong to no tier, such as other volume types, and
-        remains of removed tiers. Apart from warnings, all findings are
-        compliant exactly if everything could be read, the plan is empty, the
-        OSDs meet their requirements, and the backends serve the declared
+    :returns: findings: for each tier, in the order of the file, its
+        differences and unknown aspects, or one compliant finding, then its
+        warnings; then findings that belong to no tier, such as other volume
+        types, and remains of removed tiers. Apart from warnings, all findings
+        are compliant exactly if everything could be read, the plan is empty,
+        the OSDs meet their requirements, and the backends serve the declared
         pools.
     """
     without_io = list(_pools_without_io(catalog, observed))

@@ -319,8 +319,8 @@ def read(text: str) -> cards.Card:
         measured=measured,
         not_measured_since=since,
     )
-    # A card has exactly one text, so no other text counts as a card, but for
-    # the operator's part, which may end as somebody edited it.
+    # The sentences of a card have exactly one form; no other text counts. The
+    # operator's text before them may have been edited.
     if write(dataclasses.replace(card, purpose='')) == text[start:]:
         return card
     return cards.Card(purpose=text)

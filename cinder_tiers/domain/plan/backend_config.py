@@ -146,7 +146,7 @@ def backend_comments(catalog: catalogs.Catalog) -> str:
 
 
 def default_type_comments(catalog: catalogs.Catalog) -> str:
-    """Return comment lines on why there is no default volume type, or ''."""
+    """Explain in comment lines a missing default volume type, or return ''."""
     if not fallback_rules.has_open_default(catalog):
         return ''
     name = escaping.printable(catalog.follow_image_types[0])

@@ -27,7 +27,7 @@ CUSTOM = 'custom'
 #: Prefix of the shares of kinds of I/O, which any other profile sets itself
 #: (mClockScheduler::handle_conf_change).
 SHARES = 'osd_mclock_scheduler_'
-#: Option with that prefix which is no share: every profile uses it.
+#: Has that prefix but is not a share; every profile uses it.
 _NO_SHARES = frozenset({'osd_mclock_scheduler_anticipation_timeout'})
 
 HDD, SSD = 'hdd', 'ssd'

@@ -199,7 +199,7 @@ def _unit(key: str) -> str:
 def _is_limited(
     limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
 ) -> bool:
-    """Return whether volumes get a limit; 0 is no limit."""
+    """Return whether volumes get a limit; 0 means unlimited."""
     by_size = f'{limit}_per_gb'
     if by_size in specs:
         return bool(numbers.get(by_size) or numbers.get(f'{by_size}_min'))

@@ -45,7 +45,7 @@ class CrushRule:
     #: type in which no two of them may be; None: it has one level.
     replicas_per_failure_domain: int | None = None
     sub_failure_domain: str | None = None
-    #: Class of the first copy; None if there is no such part.
+    #: Device class of the first copy; None if the rule does not set one.
     primary_device_class: str | None = None
     #: Copies or chunks that it places regardless of the size of a pool; None:
     #: as many as the pool has.

@@ -187,11 +187,11 @@ def with_common_noise(
 
     By chance, some of few observations agree, with noise in levels more often
     than with normal noise; among many quantities those would be claimed.  The
-    common noise is the mean of the variances.  If a single run is compared,
-    all get the highest noise: a single observation from a heavy tail cannot be
-    recognized as such.  Of sides that had their turns together, the noisiest
-    do not count, as many as ``noisiest_left_out`` says: a side may well be
-    less steady than the others.
+    common noise is the root of the mean of the variances.  If a single run is
+    compared, all get the highest noise: a single observation from a heavy tail
+    cannot be recognized as such.  Of sides that had their turns together, the
+    noisiest do not count, as many as ``noisiest_left_out`` says: a side may
+    well be less steady than the others.
 
     :param found: differences of one quantity, each for another pattern or side
     :returns: differences in the same order

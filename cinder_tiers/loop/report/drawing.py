@@ -159,13 +159,17 @@ def _colour() -> altair.Color:
     )
 
 
-def _number_format(unit: str, digits: int) -> str:
+def _number_format(unit: str, digits: int, least: float = 1.0) -> str:
     """Return the format of numbers of a unit, for D3.
 
-    Large IOPS have prefixes; for milliseconds those would turn 0.85 ms into
-    850m, and a second into 1.2k.
+    Large IOPS have prefixes; for milliseconds, and for less than one of them,
+    those would turn 0.85 into 850m, and a second into 1.2k.
+
+    :param least: lowest of the numbers that are not 0
     """
-    return f'.{digits}~s' if unit.startswith('IOPS') else f',.{digits}~r'
+    if unit.startswith('IOPS') and least >= 1:
+        return f'.{digits}~s'
+    return f',.{digits}~r'
 
 
 def _beyond(longest: float) -> float:
@@ -207,13 +211,18 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
             )
         )
     )
+    number_format = _number_format(
+        drawing.unit,
+        4,
+        min((b.value for b in drawing.bars if b.value), default=1),
+    )
     return altair.layer(
         bars.mark_bar(height={'band': 0.7}).encode(
             y=y,
             x=altair.X(
                 'value:Q',
                 title=drawing.unit,
-                axis=altair.Axis(format=_number_format(drawing.unit, 4)),
+                axis=altair.Axis(format=number_format),
                 stack=None,
                 # Room for the number behind the longest bar.
                 scale=altair.Scale(domain=[0, _beyond(longest)]),
@@ -233,9 +242,7 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
         bars.mark_text(align='left', dx=6, color=_TEXT[0]).encode(
             y=y,
             x=altair.X('end:Q'),
-            text=altair.Text(
-                'value:Q', format=_number_format(drawing.unit, 4)
-            ),
+            text=altair.Text('value:Q', format=number_format),
         ),
         width=_WIDTH,
         height=_ROW * len(drawing.bars) + 50,

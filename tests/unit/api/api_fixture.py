@@ -153,7 +153,7 @@ class Api(fixtures.Fixture):
     def __init__(self, content=None):
         """Not running yet.
 
-        :param content: of the database; None: it has nothing else
+        :param content: content of the database; only that type by default
         """
         super().__init__()
         self._content = content

@@ -13,7 +13,7 @@ def started(*arguments, **environment):
     """Start a command, of which standard output is thrown away.
 
     :param arguments: words after `openstack`.
-    :param environment: as of `run`.
+    :param environment: variables of the command, see `run`.
     :returns: a context, of `tests.functional.commands.Started`.
     """
     return commands.started(

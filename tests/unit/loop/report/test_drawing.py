@@ -89,3 +89,26 @@ class DrawingTestCase(testtools.TestCase):
             self.assertTrue(told <= set(texts), texts)
             for text in texts:
                 self.assertNotRegex(text, r'^[\d.,]+[a-zµ]$')
+
+    def test_iops_have_a_prefix_only_if_all_are_one_or_more(self):
+        for values, told in (
+            ((1250.0, 1234567.0), {'1.25k', '1.235M'}),
+            ((0.4143, 137.2), {'0.4143', '137.2'}),
+        ):
+            picture = drawing.draw(
+                figure.Bars(
+                    unit='IOPS',
+                    bars=tuple(
+                        figure.Bar(
+                            label=f'bar {value}',
+                            style=0,
+                            value=value,
+                            low=None,
+                            high=None,
+                        )
+                        for value in values
+                    ),
+                )
+            )
+            texts = page_reader.texts(picture.svg)
+            self.assertTrue(told <= set(texts), texts)
