@@ -497,7 +497,8 @@ def audit_all_volumes(
         known = audit_tiers.Unread(
             reason=(
                 'Cinder shows the backends, and the volumes of all projects, '
-                'only to an administrator of block storage'
+                'only to an administrator of block storage: run the command '
+                'as one'
             )
         )
     if isinstance(known, audit_tiers.Unread):

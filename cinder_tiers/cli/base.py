@@ -33,6 +33,11 @@ if typing.TYPE_CHECKING:
 
 #: Warning for a name of --allow that changed nothing.
 NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
+#: Warning of a command that changes something only if somebody agrees.
+NOT_ASKED = (
+    'Nothing was changed: this is no terminal at which to ask; add --yes if '
+    'what is planned is right'
+)
 #: Name of the format of `TextFormatter`.
 TEXT = 'text'
 #: Columns of a text that is not shown in a terminal.

@@ -19,7 +19,7 @@ USAGE = 2
 UNKNOWN = 3
 #: The cloud is not as it should be: changes, drift, a misplaced volume.
 DIFFERENT = 4
-#: A change is refused; nothing was done.
+#: A change is refused; nothing was done, or, by a repair, all else.
 REFUSED = 5
 #: A service did not answer.
 UNREACHABLE = 6

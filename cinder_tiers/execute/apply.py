@@ -20,6 +20,10 @@ from cinder_tiers.domain.state import difference
 
 _LOOK_EVERY_S = 0.2
 _NEXT = '"openstack tier plan" shows what is left to do'
+_BACK = (
+    'run "openstack tier plan" again: if it shows the same, the service '
+    'ignores what was written, or something else changes it back'
+)
 _WRITTEN_AS_A_WHOLE = frozenset(
     {
         actions.Kind.VOLUME_TYPE,
@@ -131,8 +135,8 @@ def apply(
             result = actions.Result(
                 action=action,
                 outcome=actions.Outcome.SKIPPED,
-                reason=f'it removes {removed}, and {not_made} before it '
-                'failed',
+                reason=f'it removes {removed}, and {not_made}, which comes '
+                'first, failed',
             )
         else:
             result = _carry_out(
@@ -322,12 +326,14 @@ def _check_effect(
     if action.after is None:
         if effective is not None:
             raise errors.ActionFailed(
-                f'{action.key} was deleted without an error, but still exists'
+                f'{action.key} was deleted without an error, but still '
+                f'exists; {_BACK}'
             )
         return
     if effective is None:
         raise errors.ActionFailed(
-            f'{action.key} was written without an error, but does not exist'
+            f'{action.key} was written without an error, but does not '
+            f'exist; {_BACK}'
         )
     ignored = difference.differences(effective, action.after)
     if ignored:
@@ -342,5 +348,5 @@ def _check_effect(
             for one in ignored
         )
         raise errors.ActionFailed(
-            f'{action.key} was written without an error, but {values}'
+            f'{action.key} was written without an error, but {values}; {_BACK}'
         )

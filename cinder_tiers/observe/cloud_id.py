@@ -40,7 +40,8 @@ def identity_of(connection: openstack.connection.Connection) -> str:
         ) from error
     if not url:
         raise errors.NotVisible(
-            f'Keystone has no block storage in region {service.region_name}'
+            f'Keystone has no block storage in region {service.region_name}; '
+            'choose another with --os-region-name or OS_REGION_NAME'
         )
     parts = urllib.parse.urlsplit(url)
     return f'{parts.netloc}{parts.path.partition("/v3")[0]}'

@@ -72,7 +72,8 @@ class CacheTiers:
             if current is not None:
                 if not consented:
                     raise errors.ActionFailed(
-                        f'{key} is not removed: no consent was given'
+                        f'refusing to remove {key}: not permitted by --allow; '
+                        'run "openstack tier plan" for details'
                     )
                 _Removal(
                     session,
@@ -195,7 +196,8 @@ def _check_mode(
             f'pool {current.name} has the cache {current.cache_pool} in '
             f'mode {current.mode}; refusing to change it '
             f'to {wanted.cache_pool} in mode {wanted.mode}: the cache '
-            'must be emptied first'
+            'must be emptied first; remove it from the tiers file, apply '
+            'that, and declare the other one afterwards'
         )
 
 
@@ -231,7 +233,9 @@ class _Removal:
         tier = self._read()
         if len(tier.cache_pools) > 1:
             raise errors.ActionFailed(
-                f'pool {self._pool} has several caches, {tier.cache_pool}'
+                f'pool {self._pool} has several caches, {tier.cache_pool}; '
+                'expected one: find out who added the others ("ceph osd pool '
+                'ls detail"), and have them removed'
             )
         has_copies_only = tier.mode == cache_tier.READONLY
         if not has_copies_only:
@@ -258,7 +262,8 @@ class _Removal:
         if found is None or found.cache_pool != self._cache:
             raise errors.ActionFailed(
                 f'pool {self._pool} no longer has the cache {self._cache}; '
-                'another user has changed it meanwhile'
+                'another user has changed it meanwhile; run "openstack tier '
+                'plan" again'
             )
         return found
 
@@ -272,7 +277,8 @@ class _Removal:
             raise errors.ActionFailed(
                 f'the cache {self._cache} of pool {self._pool} has mode '
                 f'{found.mode} and {_overlay(found.overlay)}, although mode '
-                f'{mode} and {_overlay(overlay)} were set'
+                f'{mode} and {_overlay(overlay)} were set; run "openstack '
+                'tier plan" again'
             )
 
     def _flush(self, tier: ceph_state.CacheTier) -> None:

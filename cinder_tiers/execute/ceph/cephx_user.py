@@ -35,8 +35,9 @@ class CephxUsers:
         """
         if current and wanted.of_others and not consented:
             raise errors.ActionFailed(
-                f'{key} holds {"; ".join(wanted.of_others)}, and is not '
-                'changed without consent'
+                f'refusing to change {key}, which holds '
+                f'{"; ".join(wanted.of_others)}: not permitted by --allow; '
+                'run "openstack tier plan" for details'
             )
         lost = cephx_user.beyond(current.caps, wanted.caps) if current else ()
         if lost:

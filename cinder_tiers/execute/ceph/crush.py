@@ -155,7 +155,8 @@ def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
         except crush_map.NotUnderstood as error:
             raise errors.ActionFailed(
                 f'CRUSH rule {wanted.name} is not created, because the CRUSH '
-                f'map is not as expected: {error}'
+                f'map is not as expected: {error}; see "ceph osd crush dump", '
+                'or create the rule by hand'
             ) from error
         try:
             session.set_crush_map(changed, prior_version=version)

@@ -296,7 +296,8 @@ def _check_quotas(
     found = list(pool_kind.full_quotas(current, wanted, usage))
     if found:
         raise errors.ActionFailed(
-            f'pool {current.name} is not changed: {"; ".join(found)}'
+            f'pool {current.name} is not changed: {"; ".join(found)}; run '
+            '"openstack tier plan" again'
         )
 
 
@@ -329,7 +330,8 @@ def _check_allowed(
     if effect:
         raise errors.ActionFailed(
             f'pool {current.name} has {field} {change.before} instead of '
-            f'{change.after}; it is not changed, because that {effect}'
+            f'{change.after}; it is not changed, because that {effect}; run '
+            '"openstack tier plan" for details'
         )
 
 

@@ -134,6 +134,7 @@ Example: openstack tier publish result.json --tier database
         stdin, stderr = self.app.stdin, self.app.stderr
         if stdin is None or not (stdin.isatty() and stderr.isatty()):
             self.exit_status = exit_status.DIFFERENT
+            self.log.warning(base.NOT_ASKED)
             return False
         for one in planned:
             before, after = _descriptions(one)

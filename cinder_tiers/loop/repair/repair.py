@@ -422,7 +422,7 @@ def objections(
             yield (
                 'it is encrypted, and Cinder copies all of such a volume to '
                 'change its type: if that is wanted, run "openstack volume '
-                f'set --type {shlex.quote(str(retype_to))} --retype-policy '
+                f'set --type {shlex.quote(str(retype_to))} --migration-policy '
                 f'on-demand {volume.volume_id}" on a volume that is '
                 'available, not replicated, and has no snapshots'
             )

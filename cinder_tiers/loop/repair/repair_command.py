@@ -294,7 +294,8 @@ done.json
         }
         if lacking and orders.origin is not order.Origin.RECOMMENDATION:
             raise errors.NotVisible(
-                f'{path} has no step for volume {", ".join(sorted(lacking))}'
+                f'{path} has no step for volume {", ".join(sorted(lacking))}; '
+                'omit --volume for all its steps, or make a file that has it'
             )
 
     def _cloud(self) -> str:
@@ -346,6 +347,7 @@ done.json
         stdin, stderr = self.app.stdin, self.app.stderr
         if stdin is None or not (stdin.isatty() and stderr.isatty()):
             self.exit_status = exit_status.DIFFERENT
+            self.log.warning(base.NOT_ASKED)
             return False
         for one in steps:
             does = repair_rows.text(one)

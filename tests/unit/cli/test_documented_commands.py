@@ -6,6 +6,8 @@ The lists of commands are generated; what they need is written by hand, and a
 command that is not there is not found.
 """
 
+import ast
+import csv
 import pathlib
 import re
 
@@ -21,6 +23,16 @@ SOURCES = [
     for package in ('cinder_tiers/cli', 'cinder_tiers/loop')
     for path in sorted((GUIDE.parents[1] / package).rglob('*.py'))
 ]
+#: Modules with tables of commands, and not of pages.
+TABLES = [
+    path
+    for path in SOURCES
+    if path.name != 'plan_markdown.py'
+    and (path.parent.name != 'report' or path.name == 'result_rows.py')
+]
+OF_TABLE = re.compile(
+    '_?([A-Z]+_)*(COLUMNS?|TABLE|PRICES|CURVE)|fields|counted'
+)
 STATUSES = {
     value
     for name, value in vars(exit_status).items()
@@ -32,6 +44,51 @@ def part(page, begin, end):
     """Text of a page between two others."""
     text = (GUIDE / page).read_text('utf-8')
     return text[text.index(begin) :].partition(end)[0]
+
+
+def titles_of(path):
+    """Titles of the columns of the tables that a module defines."""
+    for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if OF_TABLE.fullmatch(name):
+                    yield from titles_in(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                if OF_TABLE.fullmatch(name):
+                    yield from titles_in(value)
+            case ast.AugAssign(target=ast.Name(id='fields'), value=value):
+                yield from titles_in(value)
+            case ast.Assign(
+                targets=[
+                    ast.Subscript(
+                        value=ast.Name(id='fields'),
+                        slice=ast.Constant(value=title),
+                    )
+                ]
+            ):
+                yield title
+            case ast.FunctionDef(name='_table', body=[*_, last]):
+                yield from titles_in(last.value)
+
+
+def titles_in(node):
+    """Titles in the expression of a table, without what makes its cells."""
+    match node:
+        case ast.Constant(value=str(title)):
+            yield title
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                # Without a key, another dict is merged.
+                yield from titles_in(value if key is None else key)
+        case ast.Tuple(elts=parts) | ast.Call(args=parts):
+            for part_of in parts:
+                yield from titles_in(part_of)
+        case ast.IfExp(body=body, orelse=otherwise):
+            yield from titles_in(body)
+            yield from titles_in(otherwise)
+        case ast.Subscript(value=ast.Dict(values=choices)):
+            for one in choices:
+                yield from titles_in(one)
 
 
 class DocumentedCommandsTestCase(testtools.TestCase):
@@ -88,3 +145,28 @@ class DocumentedPoliciesTestCase(testtools.TestCase):
         }
         self.assertIn('volume_extension:type_create', found)
         self.assertEqual(set(), found - rules)
+
+
+class DocumentedKeysTestCase(testtools.TestCase):
+    def test_the_guide_has_each_key_of_json(self):
+        """Who renames one breaks scripts, and the promise of the page."""
+        with open(GUIDE / 'admin' / 'json-keys.csv', newline='') as file:
+            promised = {
+                row['command']: re.sub('[^;:]*:(?= )', '', row['keys'])
+                for row in csv.DictReader(file)
+            }
+        # These write a file, or a text that is not theirs.
+        self.assertEqual(
+            {*shell.VERBS} - {'backend-config', 'export', 'report'},
+            {*promised},
+        )
+        listed = {
+            key.strip()
+            for keys in promised.values()
+            for key in re.split('[,;]', keys)
+        } - {'else as ``sweep``'}
+        self.assertEqual(
+            {title for path in TABLES for title in titles_of(path)},
+            # Made of a word that is another between runs.
+            listed - {'Repeats for none', 'Runs for none'},
+        )

@@ -398,7 +398,7 @@ class RemovalsTestCase(testtools.TestCase):
             for one in self.apply(NEW)
             if one.outcome is actions.Outcome.SKIPPED
         }
-        failed = 'pool tier-new (ceph) before it failed'
+        failed = 'pool tier-new (ceph), which comes first, failed'
         self.assertEqual(
             {
                 'volume type new': 'it needs pool tier-new (ceph)',

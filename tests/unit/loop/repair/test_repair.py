@@ -387,7 +387,7 @@ class RepairTestCase(testtools.TestCase):
 
     def test_cinder_copies_what_is_encrypted_to_change_its_type(self):
         self.assertIn(
-            '--type fast --retype-policy on-demand one',
+            '--type fast --migration-policy on-demand one',
             self.move(FORMER, is_encrypted=True).refusal,
         )
         step = self.move(FOLLOWS, host=SLOW, is_encrypted=True)
