@@ -172,19 +172,32 @@ class ClusterImages:
         return found
 
     def _full(self, *rados_pools: str) -> list[str]:
-        return [
-            pool['pool_name']
-            for pool in monitors.ask(
-                self._cluster, 'osd pool ls', detail='detail'
-            )
-            if pool['pool_name'] in rados_pools and startup.is_full(pool)
-        ]
+        with_data = {
+            *rados_pools,
+            *(
+                monitors.data_pool(self._driver, self._cluster, name)
+                for name in rados_pools
+            ),
+        }
+        return startup.full(
+            with_data,
+            monitors.ask(self._cluster, 'osd pool ls', detail='detail'),
+        )
 
     def _is_mirrored(self, image: 'rbd.rbd.Image', features: int) -> bool:
         if features & self._rbd.RBD_FEATURE_JOURNALING:
             return True
         state = image.mirror_image_get_info()['state']
         return state != self._rbd.RBD_MIRROR_IMAGE_DISABLED
+
+    def kin(self, pool: str, name: str) -> list[Kin]:
+        """List the clones of an image, and clones of these."""
+        with self._open(pool, name) as image:
+            return [
+                Kin(pool=one['pool'], image=one['image'])
+                for one in image.list_descendants()
+                if not one['trash']
+            ]
 
     def busy_kin(
         self,
@@ -196,23 +209,22 @@ class ClusterImages:
 
         A client that opened a clone before `prepare` reads the parent at its
         old place, which `commit` removes. Clients that open it later do not.
+        Nor must a clone move itself.
 
         :param state_of: takes the name of an image and returns (status,
             migration_status) of its volume; None if it has no volume.
         :returns: a sentence for each clone that is in use.
         """
-        with self._open(pool, name) as image:
-            kin = [
-                Kin(pool=one['pool'], image=one['image'])
-                for one in image.list_descendants()
-                if not one['trash']
-            ]
         found = []
-        for one in kin:
+        for one in self.kin(pool, name):
             with self._open(one.pool, one.image) as clone:
                 watchers = list(clone.watchers_list())
+                moves = clone.features() & self._rbd.RBD_FEATURE_MIGRATING
             status, migration = state_of(one.image) or ('available', None)
-            if watchers:
+            if moves:
+                # librbd (Ceph 16) ends the process that prepares its parent.
+                found.append(f'Its clone {one.pool}/{one.image} moves.')
+            elif watchers:
                 found.append(
                     f'Its clone {one.pool}/{one.image} is open: '
                     f'{watchers[0]["addr"]}.'
