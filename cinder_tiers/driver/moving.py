@@ -153,6 +153,11 @@ class ClusterImages:
                     'A snapshot of it was deleted that has clones: librbd '
                     'does not migrate it until they are gone.'
                 )
+            if self._is_of_deleted_snapshot(image):
+                found.append(
+                    'The snapshot was deleted that it is a clone of: librbd '
+                    'does not migrate it until it is flattened.'
+                )
         if self._has(move.target, move.image):
             found.append(f'Pool {move.target} has an image of that name.')
         # Ceph's manager writes to both, and waits while one is full, with all
@@ -189,6 +194,20 @@ class ClusterImages:
             return True
         state = image.mirror_image_get_info()['state']
         return state != self._rbd.RBD_MIRROR_IMAGE_DISABLED
+
+    def _is_of_deleted_snapshot(self, image: 'rbd.rbd.Image') -> bool:
+        try:
+            pool, parent, name = image.parent_info()
+            with self._open(pool, parent) as found:
+                return any(
+                    snapshot['name'] == name
+                    and snapshot['namespace']
+                    == self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+                    for snapshot in found.list_snaps()
+                )
+        except self._rbd.ImageNotFound:
+            # It is no clone, or its parent is in the trash.
+            return False
 
     def kin(self, pool: str, name: str) -> list[Kin]:
         """List the clones of an image, and clones of these."""

@@ -702,9 +702,9 @@ class DriverContract(Families):
         service = self.serve()
         volume, snapshots, clone = self.make_family(service, 'slow')
         before = self.sum_of('slow', clone.name)
+        self.retype(service, clone, 'fast')
         for snapshot in snapshots:
             service.driver.delete_snapshot(snapshot)
-        self.retype(service, clone, 'fast')
         # On a real cluster it may have come already.
         with contextlib.suppress(exception.VolumeIsBusy):
             service.driver.delete_volume(volume)
@@ -911,6 +911,19 @@ class DriverContract(Families):
         service.driver.delete_volume(clone)
         self.retype(service, volume, 'fast')
         self.assertEqual(self.host_of('fast'), volume.host)
+
+    def test_a_clone_of_a_deleted_snapshot_does_not_move_and_is_told(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        service.driver.delete_snapshot(snapshots[1])
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, clone, 'fast', 'never'),
+        )
+        self.assertIn('The snapshot was deleted that it is a', log.output)
+        self.assertEqual([], self.marks_in('slow'))
 
     def test_what_a_pool_has_is_true_after_a_retype(self):
         service = self.serve()
