@@ -576,9 +576,10 @@ class _RBD:
             raise ImageBusy(errno.EBUSY, name)
         if any(one.namespace == TRASH for one in old.snapshots.values()):
             raise ImageBusy(errno.EBUSY, f'{name}: snapshots with clones')
-        if old.parent and old.parent[0].snapshots[
-            old.parent[1]
-        ].namespace == TRASH:
+        if (
+            old.parent
+            and old.parent[0].snapshots[old.parent[1]].namespace == TRASH
+        ):
             raise ImageNotFound(errno.ENOENT, f'{name}: parent')
         if any(
             one.features & MIGRATING for one in self._cluster.children_of(old)
