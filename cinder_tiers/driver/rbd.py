@@ -16,7 +16,6 @@ Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 
 import collections.abc
 import contextlib
-import threading
 import time
 import typing
 
@@ -92,7 +91,6 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         self._moves = unfinished.Moves(
             self._images, self._rados_pool_of, records.settle
         )
-        self._beginning = threading.Lock()
         self._report = stats.Stats(self, found, self._drivers)
         self._going_on = loopingcall.FixedIntervalLoopingCall(
             self._moves.go_on
@@ -741,21 +739,23 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         ]
 
     @contextlib.contextmanager
-    def _alone(self) -> collections.abc.Iterator[None]:
-        """While it is held, no other move of the backend begins.
-
-        Of an image and its clone, only one must be about to move.
-
-        :raises retyping.NotInPlace: another one does not come to its end.
-        """
-        if not self._beginning.acquire(timeout=END_WITHIN_S):
-            raise retyping.NotInPlace(
-                ['The move of another volume is about to begin.']
-            )
-        try:
+    def _alone(
+        self, images: moving.ClusterImages, wanted: moving.Move
+    ) -> collections.abc.Iterator[None]:
+        """While it is held, no clone of an image begins to move."""
+        names = {wanted.image}
+        # Else it is said when the image is looked at.
+        with contextlib.suppress(self.rbd.Error):
+            names |= {
+                one.image for one in images.kin(wanted.source, wanted.image)
+            }
+        with contextlib.ExitStack() as held:
+            # In one order, so that no two moves wait for each other.
+            for name in sorted(names):
+                held.enter_context(
+                    lockutils.internal_lock(f'tiers-move-{name}')
+                )
             yield
-        finally:
-            self._beginning.release()
 
     def _move(
         self,
@@ -779,8 +779,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 raise retyping.NotInPlace(reasons)
             with (
                 _lock_of(volume.name).write_lock(),
-                self._alone(),
                 self._images() as images,
+                self._alone(images, wanted),
             ):
                 try:
                     update = retyping.move(
