@@ -85,6 +85,8 @@ class RbdImage:
     object_bytes: int
     #: That exist; None where each of them would have to be asked for.
     own_objects: int | None
+    #: Whether it has come from another pool, which has some of its data yet.
+    is_migrating: bool = False
 
 
 def parse(output: bytes) -> object:
@@ -323,6 +325,9 @@ class Session:
                 own_objects=self._own_objects(image),
                 data_pool=self._handle.pool_reverse_lookup(
                     image.data_pool_id()
+                ),
+                is_migrating=bool(
+                    image.features() & self._rbd.RBD_FEATURE_MIGRATING
                 ),
             )
 

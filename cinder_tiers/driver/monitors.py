@@ -27,6 +27,9 @@ _TIMEOUTS = (
 )
 
 
+_DATA_POOL = 'rbd_default_data_pool'
+
+
 @contextlib.contextmanager
 def connected(
     driver: rbd.RBDDriver,
@@ -76,6 +79,25 @@ def connected(
         yield cluster
     finally:
         cluster.shutdown()
+
+
+def data_pool(
+    driver: rbd.RBDDriver, cluster: 'rbd.rados.Rados', rados_pool: str
+) -> str:
+    """Name of the RADOS pool that gets the data of new images of a pool.
+
+    That of an erasure coded tier keeps their headers only.
+
+    :param cluster: connected.
+    :param rados_pool: pool of the images.
+    """
+    with contextlib.closing(cluster.open_ioctx(rados_pool)) as ioctx:
+        try:
+            return driver.RBDProxy().pool_metadata_get(
+                ioctx, f'conf_{_DATA_POOL}'
+            )
+        except (KeyError, driver.rbd.ImageNotFound):
+            return cluster.conf_get(_DATA_POOL) or rados_pool
 
 
 def ask(

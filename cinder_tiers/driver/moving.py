@@ -153,6 +153,11 @@ class ClusterImages:
                     'A snapshot of it was deleted that has clones: librbd '
                     'does not migrate it until they are gone.'
                 )
+            if self._is_of_deleted_snapshot(image):
+                found.append(
+                    'The snapshot was deleted that it is a clone of: librbd '
+                    'does not migrate it until it is flattened.'
+                )
         if self._has(move.target, move.image):
             found.append(f'Pool {move.target} has an image of that name.')
         # Ceph's manager writes to both, and waits while one is full, with all
@@ -172,19 +177,46 @@ class ClusterImages:
         return found
 
     def _full(self, *rados_pools: str) -> list[str]:
-        return [
-            pool['pool_name']
-            for pool in monitors.ask(
-                self._cluster, 'osd pool ls', detail='detail'
-            )
-            if pool['pool_name'] in rados_pools and startup.is_full(pool)
-        ]
+        with_data = {
+            *rados_pools,
+            *(
+                monitors.data_pool(self._driver, self._cluster, name)
+                for name in rados_pools
+            ),
+        }
+        return startup.full(
+            with_data,
+            monitors.ask(self._cluster, 'osd pool ls', detail='detail'),
+        )
 
     def _is_mirrored(self, image: 'rbd.rbd.Image', features: int) -> bool:
         if features & self._rbd.RBD_FEATURE_JOURNALING:
             return True
         state = image.mirror_image_get_info()['state']
         return state != self._rbd.RBD_MIRROR_IMAGE_DISABLED
+
+    def _is_of_deleted_snapshot(self, image: 'rbd.rbd.Image') -> bool:
+        try:
+            pool, parent, name = image.parent_info()
+            with self._open(pool, parent) as found:
+                return any(
+                    snapshot['name'] == name
+                    and snapshot['namespace']
+                    == self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+                    for snapshot in found.list_snaps()
+                )
+        except self._rbd.ImageNotFound:
+            # It is no clone, or its parent is in the trash.
+            return False
+
+    def kin(self, pool: str, name: str) -> list[Kin]:
+        """List the clones of an image, and clones of these."""
+        with self._open(pool, name) as image:
+            return [
+                Kin(pool=one['pool'], image=one['image'])
+                for one in image.list_descendants()
+                if not one['trash']
+            ]
 
     def busy_kin(
         self,
@@ -196,23 +228,22 @@ class ClusterImages:
 
         A client that opened a clone before `prepare` reads the parent at its
         old place, which `commit` removes. Clients that open it later do not.
+        Nor must a clone move itself.
 
         :param state_of: takes the name of an image and returns (status,
             migration_status) of its volume; None if it has no volume.
         :returns: a sentence for each clone that is in use.
         """
-        with self._open(pool, name) as image:
-            kin = [
-                Kin(pool=one['pool'], image=one['image'])
-                for one in image.list_descendants()
-                if not one['trash']
-            ]
         found = []
-        for one in kin:
+        for one in self.kin(pool, name):
             with self._open(one.pool, one.image) as clone:
                 watchers = list(clone.watchers_list())
+                moves = clone.features() & self._rbd.RBD_FEATURE_MIGRATING
             status, migration = state_of(one.image) or ('available', None)
-            if watchers:
+            if moves:
+                # librbd (Ceph 16) ends the process that prepares its parent.
+                found.append(f'Its clone {one.pool}/{one.image} moves.')
+            elif watchers:
                 found.append(
                     f'Its clone {one.pool}/{one.image} is open: '
                     f'{watchers[0]["addr"]}.'

@@ -124,6 +124,14 @@ class PoolDriver(rbd.RBDDriver):
         self, client: rbd.RADOSClient, parent_name: str, parent_snap: str
     ) -> None:
         if not isinstance(parent_name, _Parent):
+            if self._is_moving(client, parent_name):
+                # As for `delete_snapshot` of the backend.
+                LOG.warning(
+                    'Snapshot %(snapshot)s of %(parent)s, which nothing needs '
+                    'any more, stays: %(parent)s moves.',
+                    {'snapshot': parent_snap, 'parent': parent_name},
+                )
+                return
             super()._delete_clone_parent_refs(client, parent_name, parent_snap)
             return
         other = self._on(parent_name.pool)
@@ -131,6 +139,36 @@ class PoolDriver(rbd.RBDDriver):
             other._delete_clone_parent_refs(
                 elsewhere, str(parent_name), parent_snap
             )
+
+    def _is_moving(self, client: rbd.RADOSClient, name: str) -> bool:
+        with rbd.RBDVolumeProxy(
+            self,
+            name,
+            read_only=True,
+            client=client.cluster,
+            ioctx=client.ioctx,
+        ) as image:
+            return bool(image.features() & self.rbd.RBD_FEATURE_MIGRATING)
+
+    def _flatten(self, pool: str, volume_name: str) -> None:
+        """Flatten an image that does not move.
+
+        librbd takes the parent off one that does, and then copies nothing of
+        what the image had from it.
+
+        :raises rbd.ImageBusy: the image moves.
+        """
+        with (
+            contextlib.suppress(self.rbd.ImageNotFound),
+            # While it is open so, no move of it begins.
+            rbd.RBDVolumeProxy(self, volume_name, pool=pool) as image,
+        ):
+            if image.features() & self.rbd.RBD_FEATURE_MIGRATING:
+                raise self.rbd.ImageBusy(
+                    f'{pool}/{volume_name} moves, and would lose what it has '
+                    'from its parent'
+                )
+            super()._flatten(pool, volume_name)
 
     def _on(self, rados_pool: str) -> 'PoolDriver':
         other = copy.copy(self)

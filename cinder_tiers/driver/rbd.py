@@ -16,6 +16,7 @@ Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 
 import collections.abc
 import contextlib
+import time
 import typing
 
 from cinder import context as cinder_context
@@ -141,16 +142,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         left, Cinder's driver would find no image, and report the deletion as
         done.
         """
-        ident = getattr(resource, 'volume_id', resource.id)
-        move = self._moves.of(records.image_of(resource))
-        # What a copy by Cinder left has the name of the volume that moves.
-        if move and move.volume_id == ident:
-            return next(
-                pool
-                for pool in self._pools.values()
-                if pool.rados_pool == move.target
-            )
-        volume = records.volume(ident)
+        move = self._move_of(resource)
+        for pool in self._pools.values():
+            if move and pool.rados_pool == move.target:
+                return pool
+        # Without a move, or if its pool was taken out of the option.
+        volume = records.volume(_volume_id(resource))
         return self._pool_in((volume or resource).host)
 
     def _pool_in(self, host: str | None) -> pools.BackendPool:
@@ -177,9 +174,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return
         pool = self._pool_of(resource)
-        if self._report.is_full(pool):
+        for name in self._report.full_pools_of(pool):
             raise exception.VolumeBackendAPIException(
-                data=f'RADOS pool {pool.rados_pool} of {pool.name} is full, '
+                data=f'RADOS pool {name} of {pool.name} is full, '
                 'and nothing was changed: delete volumes of it, or raise its '
                 'quota or what the cluster has.'
             )
@@ -253,9 +250,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 for pool in wanted
                 if not self._may_read(cluster, pool)
             ]
+            if not problems:
+                self._report.look_for_data_pools(cluster)
         if problems:
             raise exception.VolumeBackendAPIException(data=' '.join(problems))
-        for name in startup.full(wanted, found):
+        for name in startup.full(self._report.rados_pools, found):
             LOG.warning('Pool %s is full and takes no writes.', name)
         for text in startup.shared(wanted, self._other_sections(conf)):
             LOG.warning(text)
@@ -384,12 +383,21 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     _revert = routes.with_context('revert_to_snapshot')
 
     create_snapshot = routes.of_its_pool('create_snapshot')
-    delete_snapshot = routes.of_its_pool('delete_snapshot')
+    _delete_snapshot = routes.of_its_pool('delete_snapshot')
     manage_existing_snapshot = routes.of_its_pool('manage_existing_snapshot')
     manage_existing_snapshot_get_size = routes.of_its_pool(
         'manage_existing_snapshot_get_size'
     )
     unmanage_snapshot = routes.of_its_pool('unmanage_snapshot')
+
+    def _move_of(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> moving.Move | None:
+        """The move of the image of a volume or a snapshot, if it moves."""
+        move = self._moves.of(records.image_of(resource))
+        # What a copy by Cinder left has the name of the volume that moves.
+        is_its = move and move.volume_id == _volume_id(resource)
+        return move if is_its else None
 
     def _end_move(
         self, volume: objects.Volume, within_s: int | None = None
@@ -399,9 +407,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :param within_s: END_WITHIN_S unless given
         :raises exception.VolumeIsBusy: it moves for longer than that.
         """
-        move = self._moves.of(volume.name)
-        # What a copy by Cinder left has the name of the volume that moves.
-        if move is None or move.volume_id != volume.id:
+        move = self._move_of(volume)
+        if move is None:
             return
         if within_s is None:
             within_s = END_WITHIN_S
@@ -496,15 +503,47 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             raise
         self._revert(context, volume, snapshot)
 
+    def delete_snapshot(self, snapshot: objects.Snapshot) -> None:
+        """See `delete_snapshot` of Cinder's driver; waits for a move to end.
+
+        Ceph's manager ends (Ceph 16: an assertion of librbd) while it copies
+        an image that has lost a snapshot since its move began, and again
+        whenever it has started and takes that task up.
+
+        :raises exception.SnapshotIsBusy: its volume moves for longer than
+            that.
+        """
+        if not self._drivers:
+            super().delete_snapshot(snapshot)
+            return
+        while True:
+            try:
+                self._end_move(snapshot.volume)
+            except exception.VolumeIsBusy as error:
+                raise exception.SnapshotIsBusy(
+                    snapshot_name=snapshot.name
+                ) from error
+            with self._still(snapshot):
+                # Unlike that of a volume, a deletion stops no retype.
+                if self._move_of(snapshot) is None:
+                    self._delete_snapshot(snapshot)
+                    return
+
     def delete_volume(self, volume: objects.Volume) -> None:
         """See `delete_volume` of Cinder's driver; waits for a move to end.
 
-        :raises exception.VolumeIsBusy: it moves for longer than that.
+        :raises exception.VolumeIsBusy: it, or a clone of it that must be
+            flattened for that, moves for longer than that.
         :raises exception.VolumeBackendAPIException: its image is still there.
         """
         self._end_move(volume)
         with self._still(volume):
-            self._of(volume).delete_volume(volume)
+            try:
+                self._of(volume).delete_volume(volume)
+            except self.rbd.ImageBusy as error:
+                raise exception.VolumeIsBusy(
+                    f'Volume {volume.id} is not deleted yet: {error}.'
+                ) from error
             if self._drivers:
                 self._check_deleted(volume)
 
@@ -676,6 +715,48 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             ctxt, volume, new_volume, original_volume_status
         )
 
+    def _unended(self, wanted: moving.Move) -> list[str]:
+        """Wait until neither an image nor a clone of it moves.
+
+        :returns: a sentence if that takes too long.
+        """
+        names = [wanted.image]
+        if self._moves.are_some():
+            with self._images() as images:
+                names += [
+                    one.image
+                    for one in images.kin(wanted.source, wanted.image)
+                ]
+        ends = time.monotonic() + END_WITHIN_S
+        return [
+            moving.UNENDED
+            if name == wanted.image
+            else f'Its clone {name} moves.'
+            for name in names
+            if not self._moves.end(
+                name, within_s=max(0, ends - time.monotonic())
+            )
+        ]
+
+    @contextlib.contextmanager
+    def _alone(
+        self, images: moving.ClusterImages, wanted: moving.Move
+    ) -> collections.abc.Iterator[None]:
+        """While it is held, no clone of an image begins to move."""
+        names = {wanted.image}
+        # Else it is said when the image is looked at.
+        with contextlib.suppress(self.rbd.Error):
+            names |= {
+                one.image for one in images.kin(wanted.source, wanted.image)
+            }
+        with contextlib.ExitStack() as held:
+            # In one order, so that no two moves wait for each other.
+            for name in sorted(names):
+                held.enter_context(
+                    lockutils.internal_lock(f'tiers-move-{name}')
+                )
+            yield
+
     def _move(
         self,
         volume: objects.Volume,
@@ -692,13 +773,15 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         )
         try:
             reasons = retyping.objections(volume, diff)
-            if not reasons and not self._moves.end(
-                volume.name, within_s=END_WITHIN_S
-            ):
-                reasons = [moving.UNENDED]
+            if not reasons:
+                reasons = self._unended(wanted)
             if reasons:
                 raise retyping.NotInPlace(reasons)
-            with _lock_of(volume.name).write_lock(), self._images() as images:
+            with (
+                _lock_of(volume.name).write_lock(),
+                self._images() as images,
+                self._alone(images, wanted),
+            ):
                 try:
                     update = retyping.move(
                         images,
@@ -727,6 +810,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return False, None
         LOG.info('Volume %s moves in place: %s.', volume.id, wanted)
         return True, update
+
+
+def _volume_id(resource: objects.Volume | objects.Snapshot) -> str:
+    return getattr(resource, 'volume_id', resource.id)
 
 
 def _lock_of(image: str) -> lockutils.ReaderWriterLock:

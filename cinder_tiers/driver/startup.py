@@ -75,14 +75,14 @@ def shared(
 
 
 def full(
-    wanted: collections.abc.Iterable[pools.BackendPool],
+    names: collections.abc.Container[str],
     found: collections.abc.Iterable[collections.abc.Mapping],
 ) -> list[str]:
     """Names of the RADOS pools that take no writes now.
 
+    :param names: of those that are looked for.
     :param found: see `unusable`.
     """
-    names = {pool.rados_pool for pool in wanted}
     return [
         pool['pool_name']
         for pool in found

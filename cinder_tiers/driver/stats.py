@@ -38,6 +38,23 @@ class Stats:
         self._recounted: set[str] = set()
         #: RADOS pools that took no writes when they were last looked at.
         self._full: frozenset[str] = frozenset()
+        #: {RADOS pool: pool of its data}
+        self._data_pools = {pool.rados_pool: pool.rados_pool for pool in found}
+
+    @property
+    def rados_pools(self) -> frozenset[str]:
+        """The RADOS pools of the backend, with those of the data."""
+        return frozenset(self._data_pools) | {*self._data_pools.values()}
+
+    def look_for_data_pools(self, cluster: 'rbd.rados.Rados') -> None:
+        """See which RADOS pools have the data of the pools.
+
+        :param cluster: connected.
+        """
+        self._data_pools = {
+            name: monitors.data_pool(self._backend, cluster, name)
+            for name in self._data_pools
+        }
 
     def recount(self, *changed: pools.BackendPool) -> None:
         """Count what is in these pools, from now on.
@@ -48,22 +65,24 @@ class Stats:
         """
         self._recounted |= {pool.name for pool in changed}
 
-    def is_full(self, pool: pools.BackendPool) -> bool:
-        """Return whether a pool takes no writes, as far as is known.
+    def full_pools_of(self, pool: pools.BackendPool) -> list[str]:
+        """Names of the RADOS pools of a pool that take no writes.
 
-        Asks the cluster only of one that was full when it last reported.
+        As far as is known: asks the cluster only of one that was full when it
+        last reported.
 
         :raises exception.VolumeBackendAPIException: it does not answer.
         """
-        if pool.rados_pool in self._full:
+        names = {pool.rados_pool, self._data_pools[pool.rados_pool]}
+        if names & self._full:
             with monitors.connected(self._backend) as cluster:
                 self._look_for_full(cluster)
-        return pool.rados_pool in self._full
+        return sorted(names & self._full)
 
     def _look_for_full(self, cluster: 'rbd.rados.Rados') -> None:
         self._full = frozenset(
             startup.full(
-                self._pools,
+                self.rados_pools,
                 monitors.ask(cluster, 'osd pool ls', detail='detail'),
             )
         )
@@ -101,7 +120,11 @@ class Stats:
             'pools': [
                 {
                     **common,
-                    **self._of_pool(pool, fsid, sizes.get(pool.rados_pool)),
+                    **self._of_pool(
+                        pool,
+                        fsid,
+                        sizes.get(self._data_pools[pool.rados_pool]),
+                    ),
                 }
                 for pool in self._pools
             ],

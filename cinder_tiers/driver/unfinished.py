@@ -98,7 +98,12 @@ class Moves:
         with self._lock:
             return self._moves.get(image)
 
-    def end(self, image: str, *, within_s: int) -> bool:
+    def are_some(self) -> bool:
+        """Return whether any image moves."""
+        with self._lock:
+            return bool(self._moves)
+
+    def end(self, image: str, *, within_s: float) -> bool:
         """Wait until an image does not move any more.
 
         Not if too many requests do so: they have the threads of the service.

@@ -93,6 +93,8 @@ class Image:
         self.snapshots = {}
         #: (image, name of the snapshot) or None.
         self.parent = None
+        #: Blocks that a move does not copy.
+        self.lost = {}
         self.features = FEATURES
         self.watchers = 0
         self.is_named = True
@@ -136,6 +138,8 @@ class Cluster:
         self.tasks = []
         #: Names of pools that take no writes.
         self.full = set()
+        #: {name of a pool: bytes}
+        self.quotas = {}
         #: Commands that the manager, which begins anew, does not take yet;
         #: `connect`, with which no client gets in.
         self.refused = set()
@@ -256,6 +260,14 @@ class Cluster:
             pool, name = task['refs']['pool_name'], task['refs']['image_name']
             new, old = self.move_of(pool, name)
             if task['refs']['action'] == 'migrate execute':
+                if old.snapshots.keys() - new.snapshots.keys():
+                    # Not an Exception, which the driver could catch.
+                    raise SystemExit('ceph-mgr 16.2.15: ceph_assert')
+                new.blocks = {
+                    offset: content
+                    for offset, content in new.blocks.items()
+                    if new.lost.get(offset) != content
+                }
                 self.moves[new][1] = EXECUTED
             else:
                 # librbd's order: the manager may end after each.
@@ -288,8 +300,8 @@ class _Rados:
     def shutdown(self):
         self._cluster.clients.discard(self)
 
-    def conf_get(self, _name):
-        return str(FEATURES)
+    def conf_get(self, name):
+        return {'rbd_default_features': str(FEATURES)}.get(name, '')
 
     def get_fsid(self):
         return FSID
@@ -376,7 +388,7 @@ class _Rados:
                         'stored': GIB,
                         'bytes_used': 2 * GIB,
                         'max_avail': 40 * GIB,
-                        'quota_bytes': 0,
+                        'quota_bytes': self._cluster.quotas.get(name, 0),
                     },
                 }
                 for name in self._pools
@@ -564,6 +576,15 @@ class _RBD:
             raise ImageBusy(errno.EBUSY, name)
         if any(one.namespace == TRASH for one in old.snapshots.values()):
             raise ImageBusy(errno.EBUSY, f'{name}: snapshots with clones')
+        if (
+            old.parent
+            and old.parent[0].snapshots[old.parent[1]].namespace == TRASH
+        ):
+            raise ImageNotFound(errno.ENOENT, f'{name}: parent')
+        if any(
+            one.features & MIGRATING for one in self._cluster.children_of(old)
+        ):
+            raise SystemExit('librbd 16.2.15: segmentation fault')
         new = self._cluster.add(target.name, new_name, old.size)
         ident = new.id
         vars(new).update(
@@ -719,6 +740,10 @@ class _Open(contextlib.AbstractContextManager):
         threading.Thread(target=wait, daemon=True).start()
 
     def flatten(self):
+        _, state = self._cluster.moves.get(self._image, (None, None))
+        if state == PREPARED and self._image.parent:
+            of, name = self._image.parent
+            self._image.lost = of.snapshots[name].blocks
         self._cluster.leave_parent(self._image)
 
     def copy(self, ioctx, name):

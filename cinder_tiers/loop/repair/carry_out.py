@@ -249,9 +249,18 @@ class _Work:
         session = self.sessions[place.cluster]
         image = volumes.image_of(step.volume)
         spec = f'{place.pool}/{image}'
-        if session.image(place.pool, image).parent is None:
+        found = session.image(place.pool, image)
+        if found.parent is None:
             raise _NotAsPlanned(
                 'since the plan was made, its image was flattened'
+            )
+        if found.is_migrating:
+            # librbd takes the parent off, and copies nothing of it after that.
+            raise errors.ActionFailed(
+                f'{spec} still comes from another pool, and would lose what '
+                'it has from its parent if Ceph flattened it now; run the '
+                'command again when "rbd status" does not show the migration '
+                'any more'
             )
         task = session.ask_manager('rbd task add flatten', image_spec=spec)
         begun = said = answered = time.monotonic()

@@ -8,6 +8,7 @@ import json
 from cinder import exception
 import fixtures
 
+from tests.contract import driver_case
 from tests.contract import driver_contract
 from tests.unit.driver import memory_case
 from tests.worlds import ceph_bindings
@@ -60,6 +61,63 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.assertEqual(before, self.sum_of('fast', copy.name))
         self.cluster.full.clear()
         self.make(service, 'slow')
+
+    def erasure_coded(self, tier):
+        """Give the data of a tier another pool, whose name is returned."""
+        name = f'{self.rados_pools[tier]}-data'
+        self.cluster.pools[name] = {}
+        self.cluster.pools[self.rados_pools[tier]][
+            'conf_rbd_default_data_pool'
+        ] = name
+        return name
+
+    def test_an_erasure_coded_tier_has_the_size_of_its_data_pool(self):
+        self.cluster.quotas[self.erasure_coded('fast')] = 7 * 2**30
+        service = self.serve(report_dynamic_total_capacity=False)
+        self.assertEqual(
+            {'tier-fast': 7, 'tier-slow': 100},
+            {
+                pool['pool_name']: pool['total_capacity_gb']
+                for pool in service.driver.get_volume_stats(refresh=True)[
+                    'pools'
+                ]
+            },
+        )
+
+    def test_an_erasure_coded_tier_is_full_when_its_data_pool_is(self):
+        data_pool = self.erasure_coded('fast')
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        self.cluster.full.add(data_pool)
+        service.driver.get_volume_stats(refresh=True)
+        error = self.assertRaises(
+            exception.VolumeBackendAPIException,
+            service.driver.create_volume,
+            self.add('fast'),
+        )
+        self.assertIn(f'{data_pool} of tier-fast is full', str(error))
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        self.assertIn(f'Pool {data_pool} is full.', log.output)
+        self.assertEqual([], self.marks_in('slow'))
+
+    def test_a_volume_that_moves_to_a_pool_taken_out_is_named(self):
+        self.hurry()
+        service = self.serve()
+        volume = self.make(service, 'slow')
+        self.retype(service, volume, 'fast')
+        # Records that the move was answered.
+        service.driver._moves.go_on()
+        only_slow = {'slow': self.rados_pools['slow']}
+        service = self.serve(**driver_case.section(only_slow))
+        error = self.assertRaises(
+            exception.InvalidHost, service.driver.extend_volume, volume, 2
+        )
+        self.assertIn("the pool 'tier-fast'", str(error))
 
     def states_of_pools(self, service):
         return {

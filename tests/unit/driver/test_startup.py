@@ -37,4 +37,4 @@ class StartupTestCase(testtools.TestCase):
             test_pools.found('b', flags_names='hashpspool,full_quota'),
         ]
         self.assertEqual([], startup.unusable(test_pools.POOLS, there))
-        self.assertEqual(['b'], startup.full(test_pools.POOLS, there))
+        self.assertEqual(['b'], startup.full({'a', 'b'}, there))

@@ -45,6 +45,7 @@ class Session:
         #: last answer, it has done them, or given them up.
         self.works = []
         self.flattens = True
+        self.is_migrating = False
         self.task = {'id': 'task-1', 'progress': 0.5}
         self.asked = []
 
@@ -52,7 +53,9 @@ class Session:
         return self.options
 
     def image(self, pool, name):
-        return types.SimpleNamespace(parent=self.parent)
+        return types.SimpleNamespace(
+            parent=self.parent, is_migrating=self.is_migrating
+        )
 
     def ask_manager(self, prefix, **arguments):
         self.asked.append((prefix, arguments))
@@ -358,6 +361,13 @@ class CarryOutTestCase(testtools.TestCase):
         spec, outcome, reason = self.flatten()
         self.assertEqual('failed', outcome)
         self.assertIn(f'Ceph gave up to flatten {spec}', reason)
+
+    def test_an_image_that_moves_is_not_flattened(self):
+        self.session.is_migrating = True
+        spec, outcome, reason = self.flatten()
+        self.assertEqual('failed', outcome)
+        self.assertIn(f'{spec} still comes from another pool', reason)
+        self.assertEqual([], self.session.asked)
 
     def test_an_image_that_was_flattened_meanwhile_is_left_alone(self):
         self.session.parent = None
