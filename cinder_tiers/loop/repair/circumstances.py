@@ -13,6 +13,7 @@ from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.loop.repair import repair
+from cinder_tiers.observe.cinder import type_encryption
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
 
@@ -34,6 +35,7 @@ def observe(
     """
     storage = connection.block_storage
     with openstack_client.asking_as_admin('list snapshots and QoS specs'):
+        types = volume_types.list_all(storage)
         specs = {
             one.id: repair.QosSpec(spec_id=one.id, consumer=one.consumer)
             for one in qos_specs.list_all(storage)
@@ -51,7 +53,7 @@ def observe(
             ),
             qos={
                 one.name: specs[one.qos_specs_id]
-                for one in volume_types.list_all(storage)
+                for one in types
                 if one.qos_specs_id in specs
             },
             free_gib={
@@ -62,6 +64,9 @@ def observe(
             residency=residency,
             places=places or {},
             types=visible_cloud.observe_types(connection).types,
+            encryptions=type_encryption.of_types(
+                connection, {one.name: one.id for one in types}
+            ),
         )
 
 
