@@ -660,8 +660,17 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         taken for the copy, and its move would not end.
 
         :raises exception.VolumeIsBusy: it moves for longer than that.
+        :raises exception.VolumeMigrationFailed: the copy would lack the end.
         """
         super().before_volume_copy(context, src_vol, dest_vol, remote)
+        if self._drivers and src_vol.encryption_key_id:
+            # Cinder (29.0.0) copies as many bytes as a volume has; behind
+            # its header, an encrypted image has as many, too.
+            raise exception.VolumeMigrationFailed(
+                reason=f'volume {src_vol.id} is encrypted, and a copy by '
+                'Cinder would lack the end of its data. Attach a new volume '
+                'to a server, and copy the data there.'
+            )
         self._end_move(src_vol)
 
     def update_migrated_volume(

@@ -40,6 +40,7 @@ def observe(
             one.id: repair.QosSpec(spec_id=one.id, consumer=one.consumer)
             for one in qos_specs.list_all(storage)
         }
+        backends = visible_cloud.list_backends(connection)
         return repair.Circumstances(
             with_snapshots=frozenset(
                 row['volume_id']
@@ -57,8 +58,12 @@ def observe(
                 if one.qos_specs_id in specs
             },
             free_gib={
-                one.name: _free_gib(one.capabilities)
-                for one in visible_cloud.list_backends(connection)
+                one.name: _free_gib(one.capabilities) for one in backends
+            },
+            fsids={
+                one.name: fsid
+                for one in backends
+                if (fsid := _fsid(one.capabilities))
             },
             limits=limits,
             residency=residency,
@@ -73,3 +78,11 @@ def observe(
 def _free_gib(capabilities: collections.abc.Mapping[str, object]) -> float:
     free = capabilities.get('free_capacity_gb')
     return free if isinstance(free, int | float) else math.inf
+
+
+def _fsid(capabilities: collections.abc.Mapping[str, object]) -> str | None:
+    """Read it as the RBD driver of Cinder does (migrate_volume, 29.0.0)."""
+    place = str(capabilities.get('location_info')).split(':')
+    # cluster:conf:FSID:user:pool
+    is_known = len(place) == 5 and place[2] != 'None'
+    return place[2] if is_known else None

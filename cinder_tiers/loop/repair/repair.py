@@ -83,6 +83,10 @@ class Circumstances:
     #: {host@backend#pool: GiB that are free}, of those that report to the
     #: scheduler; endless where the driver says so or does not know.
     free_gib: collections.abc.Mapping[str, float]
+    #: {host@backend#pool: FSID of its Ceph cluster}, of those that say it.
+    fsids: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )
     #: None: limits are not repaired.
     limits: volume_limits.VolumeLimits | None = None
     #: None: copy-on-write clones are not flattened.
@@ -431,6 +435,16 @@ def objections(
             'it is attached, and neither Nova nor Ceph moves the data of an '
             'image that a server writes to: stop the server and detach it'
         )
+    if volume.is_encrypted and migrate_to:
+        here, there = map(
+            circumstances.fsids.get, (volume.host or '', migrate_to)
+        )
+        if here and here != there:
+            yield (
+                'it is encrypted, and Cinder copies such a volume out of its '
+                'Ceph cluster without the end of its data: attach a new volume '
+                'to a server, and copy the data there'
+            )
     # Cinder asks the driver before it copies if the other pool is of the same
     # backend; "volume migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
@@ -453,7 +467,7 @@ def _encrypted(
     ask the driver (VolumeManager.retype, 29.0.0): it refuses, or copies. A
     copy between images of Ceph fails if the encryption changes, as librbd has
     no device for dm-crypt. Else it ends at the size of the volume, and the
-    image is longer by its LUKS header: the end of the data is lost.
+    image is longer by its LUKS header: that much of the end is lost.
     """
     before, after = (
         one and dataclasses.replace(one, name='')
@@ -463,7 +477,7 @@ def _encrypted(
         return
     effect = 'which fails'
     if before == after:
-        found, effect = 'it is encrypted', 'without the last MiB of its data'
+        found, effect = 'it is encrypted', 'without the end of its data'
     elif not before:
         found = f'it is not encrypted, and the volume type {retype_to} is'
     elif not after:

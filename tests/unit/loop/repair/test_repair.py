@@ -402,7 +402,7 @@ class RepairTestCase(testtools.TestCase):
         (
             {'old': LUKS, 'fast': LUKS},
             {'is_encrypted': True},
-            'without the last MiB of its data',
+            'without the end of its data',
         ),
         *(
             (
@@ -437,6 +437,28 @@ class RepairTestCase(testtools.TestCase):
             self.assertIn(words, refusal)
         # Its type stays, and the driver moves all of the image.
         step = self.move(ELSEWHERE, around=around, host=SLOW, **volume)
+        self.assertEqual('', step.refusal)
+
+    @ddt.data(
+        ({}, True),
+        ({SLOW: 'one', FAST: 'one'}, True),
+        ({SLOW: 'one', FAST: 'other'}, False),
+        # Of other storage.
+        ({SLOW: 'one'}, False),
+    )
+    @ddt.unpack
+    def test_cinder_cuts_what_is_encrypted_and_leaves_its_cluster(
+        self, fsids, is_possible
+    ):
+        around = {'fsids': fsids}
+        step = self.move(
+            ELSEWHERE, host=SLOW, is_encrypted=True, around=around
+        )
+        self.assertEqual(is_possible, step.refusal == '')
+        self.assertIn(
+            '' if is_possible else 'without the end of its data', step.refusal
+        )
+        step = self.move(ELSEWHERE, host=SLOW, around=around)
         self.assertEqual('', step.refusal)
 
     def test_snapshots_move_within_a_backend_of_several_pools(self):
