@@ -37,7 +37,6 @@ from tests.unit.driver import memory_case
 
 TIERED, CINDER = 'tiered', 'cinder'
 DRIVER = 'cinder.volume.drivers.rbd.RBDDriver'
-MINUTE_S = 60
 SORT = (['reference'], ['asc'])
 
 
@@ -120,9 +119,7 @@ class Creates(Beside, real_driver.RealDriverCase):
             volumes.append(volume)
         begun, processor = time.monotonic(), time.process_time()
         for volume in volumes:
-            service.create_volume(
-                self.context, volume, allow_reschedule=False
-            )
+            service.create_volume(self.context, volume, allow_reschedule=False)
         block = Block(
             driver=driver,
             creates_per_s=count / (time.monotonic() - begun),
@@ -139,9 +136,10 @@ class InMemory(Beside, memory_case.MemoryCase):
     """A cluster with more pools and images than a test needs."""
 
     def add_pools(self, count):
-        names = {f'more-{number:05}': f'rados-{number:05}' for number in range(
-            count - len(self.rados_pools)
-        )}
+        names = {
+            f'more-{number:05}': f'rados-{number:05}'
+            for number in range(count - len(self.rados_pools))
+        }
         self.cluster.pools.update({name: {} for name in names.values()})
         self.rados_pools.update(names)
 
@@ -237,55 +235,83 @@ def run(case, **sizes):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('what', choices=['creates', 'stats', 'manageable'])
-    parser.add_argument('--pairs', type=int, default=20)
+    parser.add_argument('what', nargs='+', choices=sorted(WHAT))
     parser.add_argument(
-        '--creates', type=int, default=20, help='in each block'
+        '--pairs', type=int, default=20, help='of creates; default %(default)s'
     )
-    parser.add_argument('--pools', type=int, help='of the cluster in memory')
-    parser.add_argument('--images', type=int, default=10_000)
-    parser.add_argument('--repeats', type=int, default=5)
+    parser.add_argument(
+        '--creates',
+        type=int,
+        default=20,
+        help='in each block; default %(default)s',
+    )
+    parser.add_argument(
+        '--pools',
+        type=int,
+        default=1000,
+        help='that are reported; default %(default)s',
+    )
+    parser.add_argument(
+        '--images',
+        type=int,
+        default=10_000,
+        help='that are listed, in ten pools; default %(default)s',
+    )
+    parser.add_argument(
+        '--repeats',
+        type=int,
+        default=5,
+        help='of stats and manageable; default %(default)s',
+    )
     parser.add_argument('--json', metavar='FILE', help='write all values')
     return parser.parse_args(arguments)
 
 
+def creates(options):
+    """Print the ratios of creates, and return all blocks."""
+    pairs = run(Creates, count=options.pairs, creates=options.creates).pairs
+    for field, what in (
+        ('creates_per_s', 'creates per second'),
+        ('processor_s', 'processor time of a create'),
+    ):
+        ratio, low, high = create_throughput.ratio_of(pairs, field)
+        print(
+            f'{what}, {TIERED}/{CINDER}: {ratio:.3f} ({low:.3f} to '
+            f'{high:.3f}, {len(pairs)} pairs)'
+        )
+    return [dataclasses.asdict(one) for pair in pairs for one in pair]
+
+
+def stats(options):
+    """Print the processor time of a report, and return all of them."""
+    found = run(Stats, count=options.pools, reports=options.repeats).seconds
+    each_s = cfg.CONF.backend_stats_polling_interval
+    print(
+        f'processor time of a report of {options.pools} pools: '
+        f'{min(found):.3f} to {max(found):.3f} s, each {each_s} s'
+    )
+    return found
+
+
+def manageable(options):
+    """Print the processor time of lists, and return {driver: all}."""
+    found = run(
+        Manageable, pools=10, images=options.images, lists=options.repeats
+    ).seconds
+    for name, seconds in found.items():
+        print(
+            f'processor time of a list of {options.images} images, {name}: '
+            f'{min(seconds):.2f} to {max(seconds):.2f} s'
+        )
+    return found
+
+
+WHAT = {'creates': creates, 'stats': stats, 'manageable': manageable}
+
+
 def main(arguments):
     options = parse(arguments)
-    if options.what == 'creates':
-        pairs = run(
-            Creates, count=options.pairs, creates=options.creates
-        ).pairs
-        for field, what in (
-            ('creates_per_s', 'creates per second'),
-            ('processor_s', 'processor time'),
-        ):
-            ratio, low, high = create_throughput.ratio_of(pairs, field)
-            print(
-                f'{what}, {TIERED}/{CINDER}: {ratio:.3f} ({low:.3f} to '
-                f'{high:.3f}, {len(pairs)} pairs)'
-            )
-        values = [dataclasses.asdict(one) for pair in pairs for one in pair]
-    elif options.what == 'stats':
-        values = run(
-            Stats, count=options.pools or 1000, reports=options.repeats
-        ).seconds
-        least, most = min(values), max(values)
-        each_s = cfg.CONF.backend_stats_polling_interval
-        print(
-            f'processor time of a report: {least:.3f} to {most:.3f} s, '
-            f'{most * MINUTE_S / each_s:.3f} s a minute at most'
-        )
-    else:
-        values = run(
-            Manageable,
-            pools=options.pools or 10,
-            images=options.images,
-            lists=options.repeats,
-        ).seconds
-        for name, seconds in values.items():
-            print(f'{name}: {min(seconds):.2f} to {max(seconds):.2f} s')
-        ratio = min(values[TIERED]) / min(values[CINDER])
-        print(f'{TIERED}/{CINDER}: {ratio:.3f}')
+    values = {what: WHAT[what](options) for what in options.what}
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(values))
 

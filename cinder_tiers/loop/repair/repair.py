@@ -11,7 +11,6 @@ import collections
 import collections.abc
 import dataclasses
 import enum
-import shlex
 
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
