@@ -167,22 +167,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return contextlib.nullcontext()
         return _lock_of(records.image_of(resource)).read_lock()
 
-    def _refuse_full(
-        self, resource: objects.Volume | objects.Snapshot
-    ) -> None:
-        """Refuse a new volume whose pool is full.
+    def _of_new(self, volume: objects.Volume) -> pool_driver.PoolDriver:
+        """Return the driver for a volume that is made.
 
+        It has not moved since the message was sent: no database is asked.
+
+        :raises exception.InvalidHost: it has no pool of this backend.
         :raises exception.VolumeBackendAPIException: the pool is full.
         """
         if not self._drivers:
-            return
-        pool = self._pool_of(resource)
+            return self._of(volume)
+        pool = self._pool_in(volume.host)
         if self._report.is_full(pool):
             raise exception.VolumeBackendAPIException(
                 data=f'RADOS pool {pool.rados_pool} of {pool.name} is full, '
                 'and nothing was changed: delete volumes of it, or raise its '
                 'quota or what the cluster has.'
             )
+        return self._drivers[pool.name]
 
     @property
     def _any(self) -> pool_driver.PoolDriver:
@@ -366,7 +368,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     # What is of one volume
 
-    create_volume = routes.of_its_pool('create_volume', writes=True)
+    create_volume = routes.of_its_pool('create_volume', is_new=True)
     extend_volume = routes.of_its_pool('extend_volume')
     _connection = routes.of_its_pool('initialize_connection')
     manage_existing = routes.of_its_pool('manage_existing')
@@ -375,7 +377,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     update_rbd_image_qos = routes.of_its_pool('update_rbd_image_qos')
     delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
 
-    clone_image = routes.with_context('clone_image', writes=True)
+    clone_image = routes.with_context('clone_image', is_new=True)
     copy_image_to_volume = routes.with_context('copy_image_to_volume')
     copy_image_to_encrypted_volume = routes.with_context(
         'copy_image_to_encrypted_volume'
@@ -538,13 +540,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
-        self._refuse_full(volume)
+        driver = self._of_new(volume)
         with self._still(snapshot):
             copy = self._copy(volume, self._pool_of(snapshot))
             if copy is None:
-                return self._of(volume).create_volume_from_snapshot(
-                    volume, snapshot
-                )
+                return driver.create_volume_from_snapshot(volume, snapshot)
             update = copy.of_snapshot(snapshot.volume_name, snapshot.name)
         copy.grow(snapshot.volume_size)
         return update
@@ -558,11 +558,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
-        self._refuse_full(volume)
+        driver = self._of_new(volume)
         with self._still(src_vref):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:
-                return self._of(volume).create_cloned_volume(volume, src_vref)
+                return driver.create_cloned_volume(volume, src_vref)
             update = copy.of_volume(src_vref, self._of(src_vref))
         copy.grow(src_vref.size)
         return update

@@ -441,8 +441,8 @@ def objections(
         if here and here != there:
             yield (
                 'it is encrypted, and Cinder copies such a volume out of its '
-                'Ceph cluster without the end of its data: attach a new volume '
-                'to a server, and copy the data there'
+                'Ceph cluster without the end of its data: attach a new '
+                'volume to a server, and copy the data there'
             )
     # Cinder asks the driver before it copies if the other pool is of the same
     # backend; "volume migrate" refuses snapshots in any case.
