@@ -434,16 +434,8 @@ def objections(
             'it is attached, and neither Nova nor Ceph moves the data of an '
             'image that a server writes to: stop the server and detach it'
         )
-    if volume.is_encrypted and migrate_to:
-        here, there = map(
-            circumstances.fsids.get, (volume.host or '', migrate_to)
-        )
-        if here and here != there:
-            yield (
-                'it is encrypted, and Cinder copies such a volume out of its '
-                'Ceph cluster without the end of its data: attach a new '
-                'volume to a server, and copy the data there'
-            )
+    if migrate_to:
+        yield from _cut_off(volume, migrate_to, circumstances.fsids)
     # Cinder asks the driver before it copies if the other pool is of the same
     # backend; "volume migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
@@ -488,6 +480,24 @@ def _encrypted(
         f'Ceph {effect}. Attach a new volume of type {retype_to} to a server, '
         'and copy the data there'
     )
+
+
+def _cut_off(
+    volume: facts.KnownVolume,
+    migrate_to: str,
+    fsids: collections.abc.Mapping[str, str],
+) -> collections.abc.Iterator[str]:
+    """Explain why an encrypted volume does not leave its cluster.
+
+    Within it, the driver copies all of the image (RBDDriver.migrate_volume).
+    """
+    here, there = map(fsids.get, (volume.host or '', migrate_to))
+    if volume.is_encrypted and here and here != there:
+        yield (
+            'it is encrypted, and Cinder copies such a volume out of its Ceph '
+            'cluster without the end of its data: attach a new volume to a '
+            'server, and copy the data there'
+        )
 
 
 def _may_stay(
