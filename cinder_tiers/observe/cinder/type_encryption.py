@@ -26,7 +26,7 @@ def observe(
             {
                 one.name: one.type_id
                 for one in found.volume_types.values()
-                if scope.encryption_of(one)
+                if one.type_id and scope.encryption_of(one)
             },
         )
     }
