@@ -164,22 +164,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return contextlib.nullcontext()
         return _lock_of(records.image_of(resource)).read_lock()
 
-    def _refuse_full(
-        self, resource: objects.Volume | objects.Snapshot
-    ) -> None:
-        """Refuse a new volume whose pool is full.
+    def _of_new(self, volume: objects.Volume) -> pool_driver.PoolDriver:
+        """Return the driver for a volume that is made.
 
+        It has not moved since the message was sent: no database is asked.
+
+        :raises exception.InvalidHost: it has no pool of this backend.
         :raises exception.VolumeBackendAPIException: the pool is full.
         """
         if not self._drivers:
-            return
-        pool = self._pool_of(resource)
+            return self._of(volume)
+        pool = self._pool_in(volume.host)
         for name in self._report.full_pools_of(pool):
             raise exception.VolumeBackendAPIException(
                 data=f'RADOS pool {name} of {pool.name} is full, '
                 'and nothing was changed: delete volumes of it, or raise its '
                 'quota or what the cluster has.'
             )
+        return self._drivers[pool.name]
 
     @property
     def _any(self) -> pool_driver.PoolDriver:
@@ -365,7 +367,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     # What is of one volume
 
-    create_volume = routes.of_its_pool('create_volume', writes=True)
+    create_volume = routes.of_its_pool('create_volume', is_new=True)
     extend_volume = routes.of_its_pool('extend_volume')
     _connection = routes.of_its_pool('initialize_connection')
     manage_existing = routes.of_its_pool('manage_existing')
@@ -374,7 +376,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     update_rbd_image_qos = routes.of_its_pool('update_rbd_image_qos')
     delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
 
-    clone_image = routes.with_context('clone_image', writes=True)
+    clone_image = routes.with_context('clone_image', is_new=True)
     copy_image_to_volume = routes.with_context('copy_image_to_volume')
     copy_image_to_encrypted_volume = routes.with_context(
         'copy_image_to_encrypted_volume'
@@ -577,13 +579,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
-        self._refuse_full(volume)
+        driver = self._of_new(volume)
         with self._still(snapshot):
             copy = self._copy(volume, self._pool_of(snapshot))
             if copy is None:
-                return self._of(volume).create_volume_from_snapshot(
-                    volume, snapshot
-                )
+                return driver.create_volume_from_snapshot(volume, snapshot)
             update = copy.of_snapshot(snapshot.volume_name, snapshot.name)
         copy.grow(snapshot.volume_size)
         return update
@@ -597,11 +597,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
-        self._refuse_full(volume)
+        driver = self._of_new(volume)
         with self._still(src_vref):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:
-                return self._of(volume).create_cloned_volume(volume, src_vref)
+                return driver.create_cloned_volume(volume, src_vref)
             update = copy.of_volume(src_vref, self._of(src_vref))
         copy.grow(src_vref.size)
         return update
@@ -699,8 +699,17 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         taken for the copy, and its move would not end.
 
         :raises exception.VolumeIsBusy: it moves for longer than that.
+        :raises exception.VolumeMigrationFailed: the copy would lack the end.
         """
         super().before_volume_copy(context, src_vol, dest_vol, remote)
+        if self._drivers and src_vol.encryption_key_id:
+            # Cinder (29.0.0) copies as many bytes as a volume has; behind
+            # its header, an encrypted image has as many, too.
+            raise exception.VolumeMigrationFailed(
+                reason=f'volume {src_vol.id} is encrypted, and a copy by '
+                'Cinder would lack the end of its data. Attach a new volume '
+                'to a server, and copy the data there.'
+            )
         self._end_move(src_vol)
 
     def update_migrated_volume(

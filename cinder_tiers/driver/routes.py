@@ -36,11 +36,12 @@ def _refusals_told(
 
 
 def of_its_pool(
-    name: str, *, writes: bool = False
+    name: str, *, is_new: bool = False
 ) -> collections.abc.Callable:
     """A method whose first argument is a volume or a snapshot.
 
-    :param writes: whether it is refused while the pool is full.
+    :param is_new: whether it makes the volume, and so is refused while the
+        pool is full.
     """
 
     def method(
@@ -50,9 +51,7 @@ def of_its_pool(
         **kwargs: object,
     ) -> object:
         with self._still(resource):
-            if writes:
-                self._refuse_full(resource)
-            driver = self._of(resource)
+            driver = (self._of_new if is_new else self._of)(resource)
             with _refusals_told(self, resource):
                 return getattr(driver, name)(resource, *args, **kwargs)
 
@@ -60,11 +59,11 @@ def of_its_pool(
 
 
 def with_context(
-    name: str, *, writes: bool = False
+    name: str, *, is_new: bool = False
 ) -> collections.abc.Callable:
     """A method whose second argument is a volume.
 
-    :param writes: as for `of_its_pool`.
+    :param is_new: as for `of_its_pool`.
     """
 
     def method(
@@ -75,9 +74,7 @@ def with_context(
         **kwargs: object,
     ) -> object:
         with self._still(volume):
-            if writes:
-                self._refuse_full(volume)
-            driver = self._of(volume)
+            driver = (self._of_new if is_new else self._of)(volume)
             with _refusals_told(self, volume):
                 return getattr(driver, name)(context, volume, *args, **kwargs)
 

@@ -454,6 +454,21 @@ class DriverContract(Families):
             )
         self.assertEqual([volume.name], self.names_in('slow'))
 
+    def test_an_encrypted_volume_is_not_copied_without_its_end(self):
+        service = self.serve()
+        volume, plain = (
+            self.add('slow', encryption_key_id=key)
+            for key in (str(uuid4()), None)
+        )
+        copy = self.add('fast')
+        error = self.assertRaises(
+            exception.VolumeMigrationFailed,
+            service.driver.before_volume_copy,
+            *(self.context, volume, copy, 'dest'),
+        )
+        self.assertIn('the end of its data', str(error))
+        service.driver.before_volume_copy(self.context, plain, copy, 'dest')
+
     def make_encrypted(self, _driver, volume, _context):
         """The image that Cinder makes of a file of qemu-img, without one."""
         with self.ioctx(volume.host.partition('#tier-')[2]) as ioctx:

@@ -121,15 +121,21 @@ class RealDriverTestCase(
         self.set_quota(pool, 1)
         self.addCleanup(self.set_quota, pool, 0)
         driver.get_volume_stats(refresh=True)
-        for request in (
-            lambda: driver.create_volume(self.add('slow')),
-            # librbd must make the trash, as nothing was removed before.
-            lambda: driver.delete_volume(removed),
-        ):
-            self.assertRaises(exception.VolumeBackendAPIException, request)
-        self.assertEqual(
-            {removed.name, moved.name}, set(self.names_in('slow'))
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            driver.create_volume,
+            self.add('slow'),
         )
+        left = {removed.name, moved.name}
+        try:
+            driver.delete_volume(removed)
+        except exception.VolumeBackendAPIException:
+            # librbd of Ceph 16 must make the trash, as nothing was removed
+            # before; that of 18 has it.
+            pass
+        else:
+            left.remove(removed.name)
+        self.assertEqual(left, set(self.names_in('slow')))
         self.set_quota(pool, 0)
         driver.delete_volume(self.make(service, 'slow'))
         self.set_quota(pool, 1)

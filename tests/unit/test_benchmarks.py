@@ -418,6 +418,21 @@ class CreateThroughputTestCase(BenchmarkTestCase):
             self.assertAlmostEqual(expected, found, places=4)
 
 
+class DriverTestCase(BenchmarkTestCase):
+    def test_reports_and_lists_are_timed(self):
+        lines = self.start_it(
+            *('driver', 'stats', 'manageable', '--repeats', '2'),
+            *('--pools', '12', '--images', '30'),
+        )
+        self.assertEqual(3, len(lines), lines)
+        values = json.loads(self.file.read_text())
+        self.assertEqual(2, len(values['stats']))
+        self.assertEqual(
+            {'tiered': 2, 'cinder': 2},
+            {name: len(found) for name, found in values['manageable'].items()},
+        )
+
+
 class HostileCatalogsTestCase(BenchmarkTestCase):
     def test_each_text_is_refused_and_has_a_row(self):
         rows = self.run_it('hostile_catalogs', '--tiers', '20')

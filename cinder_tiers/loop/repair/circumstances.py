@@ -13,6 +13,7 @@ from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.loop.repair import repair
+from cinder_tiers.observe.cinder import type_encryption
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
 
@@ -34,10 +35,12 @@ def observe(
     """
     storage = connection.block_storage
     with openstack_client.asking_as_admin('list snapshots and QoS specs'):
+        types = volume_types.list_all(storage)
         specs = {
             one.id: repair.QosSpec(spec_id=one.id, consumer=one.consumer)
             for one in qos_specs.list_all(storage)
         }
+        backends = visible_cloud.list_backends(connection)
         return repair.Circumstances(
             with_snapshots=frozenset(
                 row['volume_id']
@@ -51,20 +54,35 @@ def observe(
             ),
             qos={
                 one.name: specs[one.qos_specs_id]
-                for one in volume_types.list_all(storage)
+                for one in types
                 if one.qos_specs_id in specs
             },
             free_gib={
-                one.name: _free_gib(one.capabilities)
-                for one in visible_cloud.list_backends(connection)
+                one.name: _free_gib(one.capabilities) for one in backends
+            },
+            fsids={
+                one.name: fsid
+                for one in backends
+                if (fsid := _fsid(one.capabilities))
             },
             limits=limits,
             residency=residency,
             places=places or {},
             types=visible_cloud.observe_types(connection).types,
+            encryptions=type_encryption.of_types(
+                connection, {one.name: one.id for one in types}
+            ),
         )
 
 
 def _free_gib(capabilities: collections.abc.Mapping[str, object]) -> float:
     free = capabilities.get('free_capacity_gb')
     return free if isinstance(free, int | float) else math.inf
+
+
+def _fsid(capabilities: collections.abc.Mapping[str, object]) -> str | None:
+    """Read it as the RBD driver of Cinder does (migrate_volume, 29.0.0)."""
+    place = str(capabilities.get('location_info')).split(':')
+    # cluster:conf:FSID:user:pool
+    is_known = len(place) == 5 and place[2] != 'None'
+    return place[2] if is_known else None

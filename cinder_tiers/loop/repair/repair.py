@@ -11,13 +11,13 @@ import collections
 import collections.abc
 import dataclasses
 import enum
-import shlex
 
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.state import cinder
 
 #: Of a volume that nothing is done with at the moment (VolumeAPI.retype,
 #: cinder/volume/api.py).
@@ -82,6 +82,10 @@ class Circumstances:
     #: {host@backend#pool: GiB that are free}, of those that report to the
     #: scheduler; endless where the driver says so or does not know.
     free_gib: collections.abc.Mapping[str, float]
+    #: {host@backend#pool: FSID of its Ceph cluster}, of those that say it.
+    fsids: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )
     #: None: limits are not repaired.
     limits: volume_limits.VolumeLimits | None = None
     #: None: copy-on-write clones are not flattened.
@@ -92,6 +96,10 @@ class Circumstances:
     )
     #: Volume types, with the projects that may use them.
     types: tuple[facts.KnownType, ...] = ()
+    #: {name of a volume type: its encryption}, of those that have one.
+    encryptions: collections.abc.Mapping[str, cinder.TypeEncryption] = (
+        dataclasses.field(default_factory=dict)
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -417,30 +425,78 @@ def objections(
             'an attached volume: detach it, or declare the limits of both '
             'tiers under back_end'
         )
+    if retype_to:
+        yield from _encrypted(volume, retype_to, circumstances.encryptions)
     if kind is RepairKind.TYPE:
-        if volume.is_encrypted:
-            yield (
-                'it is encrypted, and Cinder copies all of such a volume to '
-                'change its type: if that is wanted, run "openstack volume '
-                f'set --type {shlex.quote(str(retype_to))} --migration-policy '
-                f'on-demand {volume.volume_id}" on a volume that is '
-                'available, not replicated, and has no snapshots'
-            )
         return
     if volume.status == 'in-use':
         yield (
             'it is attached, and neither Nova nor Ceph moves the data of an '
             'image that a server writes to: stop the server and detach it'
         )
+    if migrate_to:
+        yield from _cut_off(volume, migrate_to, circumstances.fsids)
     # Cinder asks the driver before it copies if the other pool is of the same
-    # backend, but not to give a volume with encryption another type; "volume
-    # migrate" refuses snapshots in any case.
+    # backend; "volume migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
-        migrate_to or volume.is_encrypted or not _may_stay(volume, targets)
+        migrate_to or not _may_stay(volume, targets)
     ):
         yield (
             'it has snapshots, and Cinder does not copy these to another '
             'backend: delete them first'
+        )
+
+
+def _encrypted(
+    volume: facts.KnownVolume,
+    retype_to: str,
+    encryptions: collections.abc.Mapping[str, cinder.TypeEncryption],
+) -> collections.abc.Iterator[str]:
+    """Explain why a volume that is encrypted, or would be, gets no new type.
+
+    If one of the two types has an encryption, the same or not, Cinder does not
+    ask the driver (VolumeManager.retype, 29.0.0): it refuses, or copies. A
+    copy between images of Ceph fails if the encryption changes, as librbd has
+    no device for dm-crypt. Else it ends at the size of the volume, and the
+    image is longer by its LUKS header: that much of the end is lost.
+    """
+    before, after = (
+        one and dataclasses.replace(one, name='')
+        for one in map(encryptions.get, (volume.type_name or '', retype_to))
+    )
+    if not (volume.is_encrypted or before or after):
+        return
+    effect = 'which fails'
+    if before == after:
+        found, effect = 'it is encrypted', 'without the end of its data'
+    elif not before:
+        found = f'it is not encrypted, and the volume type {retype_to} is'
+    elif not after:
+        found = f'it is encrypted, and the volume type {retype_to} is not'
+    else:
+        found = f'the volume type {retype_to} encrypts in another way'
+    yield (
+        f'{found}: to change the type, Cinder copies all of the volume, in '
+        f'Ceph {effect}. Attach a new volume of type {retype_to} to a server, '
+        'and copy the data there'
+    )
+
+
+def _cut_off(
+    volume: facts.KnownVolume,
+    migrate_to: str,
+    fsids: collections.abc.Mapping[str, str],
+) -> collections.abc.Iterator[str]:
+    """Explain why an encrypted volume does not leave its cluster.
+
+    Within it, the driver copies all of the image (RBDDriver.migrate_volume).
+    """
+    here, there = map(fsids.get, (volume.host or '', migrate_to))
+    if volume.is_encrypted and here and here != there:
+        yield (
+            'it is encrypted, and Cinder copies such a volume out of its Ceph '
+            'cluster without the end of its data: attach a new volume to a '
+            'server, and copy the data there'
         )
 
 

@@ -2,7 +2,7 @@
 
 """Reads the encryption of volume types from Cinder."""
 
-import functools
+import collections.abc
 
 import openstack.connection
 import openstack.exceptions
@@ -12,7 +12,6 @@ from cinder_tiers.clients import side_by_side
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
-from cinder_tiers.observe.cinder import volume_type as observed_types
 
 
 def observe(
@@ -20,17 +19,37 @@ def observe(
     scope: scopes.Scope,
     found: cinder_state.CinderState,
 ) -> dict[str, object]:
-    """The encryptions of the types in question, in a call for each.
+    """The encryptions of the types in question, in a call for each."""
+    return {
+        'encryptions': of_types(
+            connection,
+            {
+                one.name: one.type_id
+                for one in found.volume_types.values()
+                if one.type_id and scope.encryption_of(one)
+            },
+        )
+    }
+
+
+def of_types(
+    connection: openstack.connection.Connection,
+    types: collections.abc.Mapping[str, str],
+) -> dict[str, cinder_state.TypeEncryption]:
+    """Read the encryptions of volume types, in a call for each.
 
     Cinder has no list of them (cinder/api/contrib/volume_type_encryption.py,
     29.0.0), and shows none with a type.
+
+    :param types: {name: id}.
+    :returns: {name: encryption} of those that have one.
     """
     read = side_by_side.each(
-        functools.partial(_read, connection),
-        filter(scope.encryption_of, found.volume_types.values()),
+        lambda one: _read(connection, *one),
+        types.items(),
         at_once=side_by_side.API_AT_ONCE,
     )
-    return {'encryptions': {one.name: one for one in read if one}}
+    return {one.name: one for one in read if one}
 
 
 def read(
@@ -41,29 +60,28 @@ def read(
         found = volume_types.find(connection.block_storage, name)
     if found is None:
         return None
-    return _read(connection, observed_types.parse_volume_type(found))
+    return _read(connection, name, found.id)
 
 
 def _read(
-    connection: openstack.connection.Connection,
-    volume_type: cinder_state.VolumeType,
+    connection: openstack.connection.Connection, name: str, type_id: str
 ) -> cinder_state.TypeEncryption | None:
     with openstack_client.asking_as_admin(
-        f'show the encryption of volume type {volume_type.name}'
+        f'show the encryption of volume type {name}'
     ):
         try:
             found = openstack_client.request(
                 connection.block_storage,
                 'GET',
                 '/types/{}/encryption',
-                volume_type.type_id,
+                type_id,
             ).json()
         except openstack.exceptions.NotFoundException:
             return None  # the type was deleted since
     if not found.get('encryption_id'):
         return None
     return cinder_state.TypeEncryption(
-        name=volume_type.name,
+        name=name,
         provider=found['provider'],
         cipher=found.get('cipher'),
         key_size_bits=found.get('key_size'),

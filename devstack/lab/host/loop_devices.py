@@ -2,12 +2,15 @@
 """Sparse files that serve as disks, through loop devices.
 
 Only devices whose backing file lies in the folder that the caller names are
-ever looked at, changed or detached. What is kept on them, and how fast they
+ever looked at, changed or detached. Another mount namespace, such as those of
+devstack/release.sh, may have a lab at the same path: that of a file says
+nothing, its inode does. What is kept on them, and how fast they
 may be (see ``throttle``), is not known here.
 """
 
 import dataclasses
 import json
+import os
 import pathlib
 
 from lab.host import commands
@@ -26,6 +29,8 @@ class LoopDevice:
     :param number: ``major:minor``, as cgroup limits want it.
     :param direct_io: whether it bypasses the page cache of the file.
     :param removed: the file has no name any more.
+    :param inode: number of the file in its file system.
+    :param file_system: ``major:minor`` of the device that holds the file.
     """
 
     path: pathlib.Path
@@ -33,13 +38,27 @@ class LoopDevice:
     number: str
     direct_io: bool
     removed: bool
+    inode: int
+    file_system: str
+
+    def is_seen(self) -> bool:
+        """Return whether its file is that of the path, or has no name."""
+        if self.removed:
+            return True
+        try:
+            found = self.backing_file.stat()
+        except FileNotFoundError:
+            return False
+        device = f'{os.major(found.st_dev)}:{os.minor(found.st_dev)}'
+        return (found.st_ino, device) == (self.inode, self.file_system)
 
 
 def parse_listing(listing: str, folder: pathlib.Path) -> list[LoopDevice]:
     """Return the devices whose backing file is in or below a folder.
 
     :param listing: JSON of losetup(8) with the columns NAME, BACK-FILE,
-        MAJ:MIN and DIO; empty when there is no loop device at all.
+        MAJ:MIN, DIO, BACK-INO and BACK-MAJ:MIN; empty when there is no loop
+        device at all.
     :param folder: absolute, without symbolic links.
     """
     if not listing.strip():
@@ -56,6 +75,8 @@ def parse_listing(listing: str, folder: pathlib.Path) -> list[LoopDevice]:
                     number=row['maj:min'].strip(),
                     direct_io=bool(row['dio']),
                     removed=name.endswith(_REMOVED),
+                    inode=int(row['back-ino']),
+                    file_system=row['back-maj:min'].strip(),
                 )
             )
     return found
@@ -66,18 +87,19 @@ def find_attached(folder: pathlib.Path) -> list[LoopDevice]:
 
     :raises lab.host.commands.CommandFailed: losetup(8) does not work.
     """
-    return parse_listing(
+    listed = parse_listing(
         commands.run(
             [
                 'losetup',
                 '--list',
                 '--json',
                 '--output',
-                'NAME,BACK-FILE,MAJ:MIN,DIO',
+                'NAME,BACK-FILE,MAJ:MIN,DIO,BACK-INO,BACK-MAJ:MIN',
             ]
         ),
         folder.resolve(),
     )
+    return [device for device in listed if device.is_seen()]
 
 
 def make_sparse(path: pathlib.Path, size_bytes: int) -> None:

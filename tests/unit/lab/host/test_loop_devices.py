@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of lab.host.loop_devices, on a listing of losetup(8) 2.38.1."""
 
+import dataclasses
+import os
 import pathlib
 
 import fixtures
@@ -15,22 +17,30 @@ LISTING = """
          "name": "/dev/loop1",
          "back-file": "/srv/lab/ceph/disks/osd.0.block",
          "maj:min": "  7:1  ",
-         "dio": true
+         "dio": true,
+         "back-ino": 11,
+         "back-maj:min": "     254:0  "
       },{
          "name": "/dev/loop8",
          "back-file": "/srv/lab/ceph/disks/osd.3.block (deleted)",
          "maj:min": "  7:8  ",
-         "dio": false
+         "dio": false,
+         "back-ino": 18,
+         "back-maj:min": "     254:0  "
       },{
          "name": "/dev/loop2",
          "back-file": "/srv/lab/ceph/disks-of-another/osd.0.block",
          "maj:min": "  7:2  ",
-         "dio": true
+         "dio": true,
+         "back-ino": 12,
+         "back-maj:min": "     254:0  "
       },{
          "name": "/dev/loop3",
          "back-file": "/var/lib/snapd/snaps/core.snap",
          "maj:min": "  7:3  ",
-         "dio": false
+         "dio": false,
+         "back-ino": 13,
+         "back-maj:min": "     254:0  "
       }
    ]
 }
@@ -48,6 +58,8 @@ class ParseTest(testtools.TestCase):
                     backing_file=FOLDER / 'osd.0.block',
                     direct_io=True,
                     removed=False,
+                    inode=11,
+                    file_system='254:0',
                 ),
                 loop_devices.LoopDevice(
                     path=pathlib.Path('/dev/loop8'),
@@ -55,6 +67,8 @@ class ParseTest(testtools.TestCase):
                     backing_file=FOLDER / 'osd.3.block',
                     direct_io=False,
                     removed=True,
+                    inode=18,
+                    file_system='254:0',
                 ),
             ],
             loop_devices.parse_listing(LISTING, FOLDER),
@@ -62,6 +76,32 @@ class ParseTest(testtools.TestCase):
 
     def test_no_loop_device_at_all_is_an_empty_answer(self):
         self.assertEqual([], loop_devices.parse_listing('', FOLDER))
+
+
+class IsSeenTest(testtools.TestCase):
+    def test_a_lab_of_another_mount_namespace_has_other_files_of_that_name(
+        self,
+    ):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'disk'
+        path.touch()
+        status = path.stat()
+        own = loop_devices.LoopDevice(
+            path=pathlib.Path('/dev/loop1'),
+            number='7:1',
+            backing_file=path,
+            direct_io=True,
+            removed=False,
+            inode=status.st_ino,
+            file_system=(
+                f'{os.major(status.st_dev)}:{os.minor(status.st_dev)}'
+            ),
+        )
+        self.assertTrue(own.is_seen())
+        for other in ({'inode': status.st_ino + 1}, {'file_system': '0:0'}):
+            self.assertFalse(dataclasses.replace(own, **other).is_seen())
+        path.unlink()
+        self.assertFalse(own.is_seen())
+        self.assertTrue(dataclasses.replace(own, removed=True).is_seen())
 
 
 class MakeSparseTest(testtools.TestCase):

@@ -10,6 +10,7 @@ from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.state import cinder
 from cinder_tiers.loop.repair import repair
 
 FAST, SLOW = 'node@fast#fast', 'node@slow#slow'
@@ -65,6 +66,13 @@ AROUND = repair.Circumstances(
     qos={},
     free_gib={FAST: 10.0, SLOW: 20.0},
     limits=LIMITS,
+)
+LUKS = cinder.TypeEncryption(
+    name='',
+    provider='luks',
+    cipher='aes-xts-plain64',
+    key_size_bits=256,
+    control_location='front-end',
 )
 FRONT, BACK = (
     repair.QosSpec(spec_id=consumer, consumer=consumer)
@@ -385,12 +393,72 @@ class RepairTestCase(testtools.TestCase):
             )
         self.assertEqual('', self.move(FORMER, around=around).refusal)
 
-    def test_cinder_copies_what_is_encrypted_to_change_its_type(self):
-        self.assertIn(
-            '--type fast --migration-policy on-demand one',
-            self.move(FORMER, is_encrypted=True).refusal,
+    @ddt.data(
+        ({}, {}, ''),
+        ({'old': LUKS}, {'is_encrypted': True}, 'type fast is not: '),
+        # It was managed, or its type became encrypted later.
+        ({'old': LUKS}, {}, 'type fast is not: '),
+        ({'fast': LUKS}, {}, 'it is not encrypted, and the volume type fast'),
+        (
+            {'old': LUKS, 'fast': LUKS},
+            {'is_encrypted': True},
+            'without the end of its data',
+        ),
+        *(
+            (
+                {'old': LUKS, 'fast': dataclasses.replace(LUKS, **other)},
+                {'is_encrypted': True},
+                'the volume type fast encrypts in another way',
+            )
+            for other in (
+                {'provider': 'luks2'},
+                {'cipher': None},
+                {'key_size_bits': 512},
+                {'control_location': 'back-end'},
+            )
+        ),
+        ({}, {'is_encrypted': True}, 'it is encrypted'),
+    )
+    @ddt.unpack
+    def test_cinder_copies_what_is_or_would_be_encrypted(
+        self, encryptions, volume, words
+    ):
+        around = {
+            'encryptions': {
+                name: dataclasses.replace(one, name=name)
+                for name, one in encryptions.items()
+            }
+        }
+        for verdict in (FORMER, FOLLOWS, TAGGED):
+            refusal = self.move(
+                verdict, around=around, type_name='old', host=SLOW, **volume
+            ).refusal
+            self.assertEqual(bool(words), bool(refusal))
+            self.assertIn(words, refusal)
+        # Its type stays, and the driver moves all of the image.
+        step = self.move(ELSEWHERE, around=around, host=SLOW, **volume)
+        self.assertEqual('', step.refusal)
+
+    @ddt.data(
+        ({}, True),
+        ({SLOW: 'one', FAST: 'one'}, True),
+        ({SLOW: 'one', FAST: 'other'}, False),
+        # Of other storage.
+        ({SLOW: 'one'}, False),
+    )
+    @ddt.unpack
+    def test_cinder_cuts_what_is_encrypted_and_leaves_its_cluster(
+        self, fsids, is_possible
+    ):
+        around = {'fsids': fsids}
+        step = self.move(
+            ELSEWHERE, host=SLOW, is_encrypted=True, around=around
         )
-        step = self.move(FOLLOWS, host=SLOW, is_encrypted=True)
+        self.assertEqual(is_possible, step.refusal == '')
+        self.assertIn(
+            '' if is_possible else 'without the end of its data', step.refusal
+        )
+        step = self.move(ELSEWHERE, host=SLOW, around=around)
         self.assertEqual('', step.refusal)
 
     def test_snapshots_move_within_a_backend_of_several_pools(self):
@@ -402,14 +470,6 @@ class RepairTestCase(testtools.TestCase):
         for verdict in (follows, TAGGED):
             step = self.move(verdict, host='node@ceph#slow', around=around)
             self.assertEqual('', step.refusal)
-            # Of these Cinder does not ask the driver.
-            step = self.move(
-                verdict,
-                host='node@ceph#slow',
-                around=around,
-                is_encrypted=True,
-            )
-            self.assertIn('snapshots', step.refusal)
         # "volume migrate" does not ask the driver.
         self.assertIn(
             'snapshots',

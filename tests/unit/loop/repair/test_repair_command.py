@@ -51,6 +51,62 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
             for row in json.loads(ran.stdout)
         ]
 
+    def test_no_volume_gets_a_type_that_would_encrypt_it(self):
+        """Cinder would refuse it, or copy what it cannot copy."""
+        connection = test_volume_type.connect(self.api)
+        self.addCleanup(connection.close)
+        self.begin_applied()
+        storage = connection.block_storage
+        types = {one.name: one.id for one in storage.types(is_public='None')}
+        storage.create_type_encryption(
+            types['general'],
+            provider='luks',
+            control_location='front-end',
+            cipher='aes-xts-plain64',
+            key_size=256,
+        )
+        tape, _lvm = (self.api.add_backend(name) for name in ('tape', 'lvm'))
+        volume = self.api.add_volume(
+            host=tape, volume_type_id=types['image-tier']
+        )
+        ran = self.repair('--yes')
+        self.assertEqual(5, ran.status, ran.stderr)
+        (row,) = json.loads(ran.stdout)
+        self.assertEqual((volume, 'refused'), (row['Volume'], row['Outcome']))
+        self.assertIn(
+            'it is not encrypted, and the volume type general is',
+            row['Reason'],
+        )
+        found = storage.get_volume(volume)
+        self.assertEqual(
+            ('available', 'image-tier'), (found.status, found.volume_type)
+        )
+
+    def test_no_encrypted_volume_is_copied_out_of_its_cluster(self):
+        connection = test_volume_type.connect(self.api)
+        self.addCleanup(connection.close)
+        self.begin_applied()
+        storage = connection.block_storage
+        types = {one.name: one.id for one in storage.types(is_public='None')}
+        tape, _ssd = (
+            self.api.add_backend(
+                name, location_info=f'ceph:/etc/ceph.conf:{fsid}:u:{name}'
+            )
+            for name, fsid in (('tape', 'one'), ('ssd', 'other'))
+        )
+        encrypted, plain = (
+            self.api.add_volume(
+                host=tape,
+                volume_type_id=types['database'],
+                encryption_key_id=key,
+            )
+            for key in (str(uuid.uuid4()), None)
+        )
+        rows = {row['Volume']: row for row in json.loads(self.repair().stdout)}
+        self.assertEqual('planned', rows[plain]['Outcome'])
+        self.assertEqual('refused', rows[encrypted]['Outcome'])
+        self.assertIn('the end of its data', rows[encrypted]['Reason'])
+
     def test_the_plan_is_shown_and_asked_for(self):
         connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
