@@ -201,8 +201,8 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
             )
     more = len(lines) - errors.MOST_PROBLEMS
     raise errors.ActionFailed(
-        'Nothing was changed because the cloud has changed since the plan '
-        'was saved:',
+        'Nothing was changed because the cloud, or cinder-tiers, has changed '
+        'since the plan was saved:',
         # An edited plan may hold any number of actions, with any names.
         *map(escaping.clipped, lines[: errors.MOST_PROBLEMS]),
         *([f'and {more} more'] if more > 0 else ()),

@@ -22,6 +22,7 @@ import dataclasses
 from dataclasses import dataclass
 import functools
 import json
+import sys
 from typing import Any
 
 from cinder_tiers.domain import errors
@@ -855,12 +856,12 @@ def latencies(clat: histogram.LatencyHistogram) -> Latencies:
     )
 
 
-def schema() -> dict[str, object]:
-    """The JSON schema of the version that is written."""
+def published() -> str:
+    """The JSON schema of the version that is written, as published."""
     found = record.schema(RunResult)
     found['title'] = f'cinder-tiers result, version {VERSION}'
     found['properties']['version']['const'] = VERSION
-    return found
+    return json.dumps(found, indent=2) + '\n'
 
 
 def write(result: RunResult) -> str:
@@ -1042,3 +1043,7 @@ def _check(pattern: PatternResult) -> None:
             raise ValueError(
                 f'{pattern.pattern}: its percentiles are not those of its bins'
             )
+
+
+if __name__ == '__main__':
+    sys.stdout.write(published())

@@ -21,11 +21,7 @@ PUBLISHED = (
 
 class ResultSchemaTest(testtools.TestCase):
     def test_the_published_schema_is_that_of_the_code(self):
-        """To renew it, write what this compares; and think of VERSION."""
-        self.assertEqual(
-            json.dumps(run_result.schema(), indent=2) + '\n',
-            PUBLISHED.read_text('utf-8'),
-        )
+        self.assertEqual(run_result.published(), PUBLISHED.read_text('utf-8'))
 
     def test_it_is_a_schema_and_files_are_valid_by_it(self):
         schema = json.loads(PUBLISHED.read_text('utf-8'))
