@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import json
 import math
-import re
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import record
@@ -36,7 +35,6 @@ LEAST_IOPS = 1.0
 _MOST_DISKS = 10_000
 #: Of a file: one each ten minutes for two months.
 _MOST_LOOKS = 10_000
-_BLANKS = re.compile(r'\s*')
 _MOST_CHARS = 60
 _SINCE_LAUNCH = (
     'less than one I/O per second since its server was launched; its counters'
@@ -188,14 +186,16 @@ def _documents(text: bytes, what: str) -> list[object]:
         while (end < len(rest) or not found) and len(found) <= _MOST_LOOKS:
             value, end = decoder.raw_decode(rest, end)
             found.append(value)
-            end = _BLANKS.match(rest, end).end()
+            while rest[end : end + 1].isspace():
+                end += 1
     except (ValueError, RecursionError) as error:
         raise record.RecordError(
             f'found no JSON ({error}): expected the output of {what}'
         ) from error
     if len(found) > _MOST_LOOKS:
         raise record.RecordError(
-            f'found more than {_MOST_LOOKS} outputs of {what}'
+            f'found more than {_MOST_LOOKS} outputs of {what}: remove the '
+            'oldest ones'
         )
     return found
 
