@@ -4,7 +4,9 @@
 
 ``rbd perf image iostat --format json``: rates of the last interval, and the
 mean latency in ns (Ceph, ``src/tools/rbd/action/Perf.cc``).  By Little's law,
-I/Os per second times latency in seconds is the number in flight.
+I/Os per second times latency in seconds is the number in flight.  Ceph prints
+one interval and ends, so that a file may have several such outputs, one after
+another.
 
 Server diagnostics of Nova, API version 2.48 and later: counters of each disk
 and an uptime in seconds.  They contain neither the volume of a disk nor a
@@ -20,6 +22,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+import json
 import math
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -30,6 +33,8 @@ MAX_BYTES = 64 * 2**20
 #: With fewer I/Os per second, a volume is idle: what it does says nothing.
 LEAST_IOPS = 1.0
 _MOST_DISKS = 10_000
+#: Of a file: one each ten minutes for two months.
+_MOST_LOOKS = 10_000
 _MOST_CHARS = 60
 _SINCE_LAUNCH = (
     'less than one I/O per second since its server was launched; its counters'
@@ -156,18 +161,51 @@ def _volume(
     )
 
 
-def of_iostat(text: bytes) -> tuple[Volume, ...]:
+def of_iostat(text: bytes) -> tuple[tuple[Volume, ...], ...]:
     """Parse the volumes of ``rbd perf image iostat --format json``.
 
-    :param text: complete output
+    :param text: complete outputs, one after another
+    :returns: volumes of each output; those that did nothing may be missing
     :raises record.RecordError: the text is something else; names all problems
     """
     what = 'rbd perf image iostat --format json'
+    found = _documents(text, what)
+    return tuple(
+        _look(each, what, f'output {place}, ' if len(found) > 1 else '')
+        for place, each in enumerate(found, 1)
+    )
+
+
+def _documents(text: bytes, what: str) -> list[object]:
+    """Values of a text that has some JSON documents."""
+    found: list[object] = []
+    decoder = json.JSONDecoder()
+    try:
+        rest = text.decode().strip()
+        end = 0
+        while (end < len(rest) or not found) and len(found) <= _MOST_LOOKS:
+            value, end = decoder.raw_decode(rest, end)
+            found.append(value)
+            while rest[end : end + 1].isspace():
+                end += 1
+    except (ValueError, RecursionError) as error:
+        raise record.RecordError(
+            f'found no JSON ({error}): expected the output of {what}'
+        ) from error
+    if len(found) > _MOST_LOOKS:
+        raise record.RecordError(
+            f'found more than {_MOST_LOOKS} outputs of {what}: remove the '
+            'oldest ones'
+        )
+    return found
+
+
+def _look(found: object, what: str, output: str) -> tuple[Volume, ...]:
     fields = _Fields()
-    found = []
+    volumes = []
     names: set[str] = set()
-    for place, each in _mappings(_document(text, what), what):
-        where = f'image {place}'
+    for place, each in _mappings(found, f'{output}{what}'):
+        where = f'{output}image {place}'
         image = fields.text(each, 'image', where)
         pool = fields.text(each, 'pool', where)
         namespace = fields.text(each, 'pool_namespace', where)
@@ -185,7 +223,7 @@ def of_iostat(text: bytes) -> tuple[Volume, ...]:
             for direction in ('read', 'write')
             for name in ('ops', 'bytes', 'latency')
         }
-        found.append(
+        volumes.append(
             _volume(
                 spec,
                 pool,
@@ -205,7 +243,7 @@ def of_iostat(text: bytes) -> tuple[Volume, ...]:
             )
         )
     fields.check()
-    return tuple(found)
+    return tuple(volumes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,8 @@ from cinder_tiers.loop.repair import repair
 _IMAGE = re.compile(
     '[^/]+/volume-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})'
 )
-_CERTAINTY = (
-    'each claim holds with 95 % together with all others; what the volume '
-    'does was seen in one interval only'
-)
+_CERTAINTY = 'each claim holds with 95 % together with all others; '
+_SEEN_ONCE = 'what the volume does was seen in one interval only'
 
 
 def of_moves(
@@ -53,7 +51,7 @@ def of_moves(
                                 f'{claim.sentence}'
                                 for claim in move.claims
                             ),
-                            _CERTAINTY,
+                            _CERTAINTY + (move.certainty or _SEEN_ONCE),
                         ]
                     )
                 ),

@@ -56,7 +56,8 @@ tiers.yaml
             '--volumes',
             '<file>',
             'the loads are those of volumes: output of "rbd perf image '
-            'iostat --format json"',
+            'iostat --format json"; several of different times, one after '
+            'another, tell more than one',
         )
         wanted.add_argument(
             '--diagnostics',

@@ -4,6 +4,7 @@
 
 import argparse
 import collections.abc
+import dataclasses
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
@@ -19,6 +20,7 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.recommend import counters
 from cinder_tiers.loop.recommend import load as loads
+from cinder_tiers.loop.recommend import looks as series
 from cinder_tiers.loop.recommend import ordered
 from cinder_tiers.loop.recommend import recommendation
 from cinder_tiers.loop.repair import order_file
@@ -174,25 +176,50 @@ def _place(
             f'{", ".join(one.name for one in catalog.tiers)}'
         )
     of_pool = _tiers_of_pools(catalog, parsed_args.cluster)
-    volumes = _volumes(parsed_args)
+    looks = _looks(parsed_args)
     found = list(results.read_all(parsed_args.results).values())
     advice = _advice(
         shown,
         parsed_args,
         catalog,
         found,
-        [each.load for each in volumes if each.load is not None],
+        [
+            each.load
+            for look in looks
+            for each in look
+            if each.load is not None
+        ],
     )
-    moves = recommendation.moves(
-        advice,
-        {
-            each.name: of_pool.get(each.pool, ())
-            if each.pool is not None
-            else tuple(filter(None, [parsed_args.on]))
-            for each in volumes
-        },
-        doubts={each.name: each.doubt for each in volumes},
+    recommendations = iter(advice.recommendations)
+    seen = series.merged(
+        [
+            tuple(
+                zip(
+                    look,
+                    recommendation.moves(
+                        dataclasses.replace(
+                            advice,
+                            recommendations=tuple(
+                                next(recommendations)
+                                for each in look
+                                if each.load is not None
+                            ),
+                        ),
+                        {
+                            each.name: of_pool.get(each.pool, ())
+                            if each.pool is not None
+                            else tuple(filter(None, [parsed_args.on]))
+                            for each in look
+                        },
+                        doubts={each.name: each.doubt for each in look},
+                    ),
+                    strict=True,
+                )
+            )
+            for look in looks
+        ]
     )
+    volumes, moves = [one for one, _ in seen], [one for _, one in seen]
     if parsed_args.out:
         orders, nameless = ordered.of_moves(volumes, moves)
         if nameless:
@@ -260,10 +287,10 @@ def _tiers_of_pools(
     return found
 
 
-def _volumes(
+def _looks(
     parsed_args: argparse.Namespace,
-) -> tuple[counters.Volume, ...]:
-    """Read the volumes of the arguments.
+) -> tuple[tuple[counters.Volume, ...], ...]:
+    """Read the volumes of the arguments, those of each look.
 
     :raises base.CommandFailed: a file cannot be read, or is something else.
     """
@@ -272,7 +299,7 @@ def _volumes(
     try:
         if parsed_args.volumes:
             return counters.of_iostat(*contents)
-        return counters.of_diagnostics(contents)
+        return (counters.of_diagnostics(contents),)
     except record.RecordError as error:
         raise base.CommandFailed(
             *(f'{", ".join(paths)}: {line}' for line in errors.lines_of(error))
@@ -383,7 +410,15 @@ def _volume_rows(
             results.Amount((claim.first, claim.unit)),
             results.Amount((claim.second, claim.unit)),
             results.ClaimedChange(claim),
-            f'{claim.finding.value}: {claim.reason}',
+            '; '.join(
+                filter(
+                    None,
+                    [
+                        f'{claim.finding.value}: {claim.reason}',
+                        move.certainty,
+                    ],
+                )
+            ),
         )
     if not move.claims:
         yield (
@@ -395,7 +430,7 @@ def _volume_rows(
                 results.Amount((None, '')),
             ),
             results.ClaimedChange(None),
-            move.reason,
+            '; '.join(filter(None, [move.reason, move.certainty])),
         )
 
 

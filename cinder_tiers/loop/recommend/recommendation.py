@@ -100,6 +100,8 @@ class VolumeAdvice:
     claims: tuple[comparison.Claim, ...]
     #: why no more can be said
     reason: str
+    #: how often it was seen to be so; empty: it was looked at once
+    certainty: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +134,8 @@ def recommend(
     """
     if tiers is not None:
         found = [_with_tiers(run, tiers) for run in found]
-    like = {each.name: _like(found, each) for each in wanted}
-    patterns = {name for names, _, _ in like.values() for name in names}
+    like = [_like(found, each) for each in wanted]
+    patterns = {name for names, _, _ in like for name in names}
     if not patterns:
         compared = comparison.Comparison(circumstances=(), claims=())
     else:
@@ -144,8 +146,8 @@ def recommend(
         circumstances=compared.circumstances,
         claims=compared.claims,
         recommendations=tuple(
-            _recommendation(each, like[each.name], compared.claims)
-            for each in wanted
+            _recommendation(each, its, compared.claims)
+            for each, its in zip(wanted, like, strict=True)
         ),
     )
 

@@ -15,7 +15,7 @@ from tests.unit.loop.recommend import test_recommendation
 @ddt.ddt
 class CountersTestCase(testtools.TestCase):
     def test_an_image_is_a_load(self):
-        (found,) = counters.of_iostat(
+        ((found,),) = counters.of_iostat(
             json.dumps([test_recommendation.image()]).encode()
         )
         self.assertEqual(
@@ -36,15 +36,46 @@ class CountersTestCase(testtools.TestCase):
             [f'tier-general/{name}'],
             [
                 one.name
-                for one in counters.of_iostat(
+                for (one,) in counters.of_iostat(
                     json.dumps([probe, other]).encode()
                 )
             ],
         )
 
+    def test_outputs_may_follow_one_another(self):
+        one = test_recommendation.image()
+        two = test_recommendation.image(image='volume-2')
+        text = f'{json.dumps([one])}\n\n{json.dumps([two, one])}[]\n'
+        self.assertEqual(
+            [
+                ['tier-general/volume-1'],
+                ['tier-general/volume-2', 'tier-general/volume-1'],
+                [],
+            ],
+            [
+                [volume.name for volume in look]
+                for look in counters.of_iostat(text.encode())
+            ],
+        )
+        wrong = {**two, 'read_ops': None}
+        for text, said in (
+            (f'{json.dumps([one])}[{{', 'found no JSON'),
+            (f'{json.dumps([one])}7', 'output 2, rbd perf'),
+            (f'[]{json.dumps([wrong])}', 'output 2, image 1: read_ops'),
+            ('[]' * 10_001, 'more than 10000 outputs'),
+            (b'\xff', 'found no JSON'),
+            ('[' * 100_000, 'found no JSON'),
+        ):
+            error = self.assertRaises(
+                record.RecordError,
+                counters.of_iostat,
+                text if isinstance(text, bytes) else text.encode(),
+            )
+            self.assertIn(said, str(error))
+
     def test_an_image_that_does_next_to_nothing_is_idle(self):
         idle = test_recommendation.image(write_ops=0.4, read_ops=0.2)
-        (found,) = counters.of_iostat(json.dumps([idle]).encode())
+        ((found,),) = counters.of_iostat(json.dumps([idle]).encode())
         self.assertIsNone(found.load)
 
     def test_disks_of_a_server(self):

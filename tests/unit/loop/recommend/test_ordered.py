@@ -4,6 +4,7 @@
 
 import json
 
+from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import order_file
 from cinder_tiers.loop.repair import repair
@@ -56,6 +57,115 @@ class OrderedTestCase(test_recommend_command.RecommendCase):
         ran = self.recommend('--pattern', 'seq-write', '--out', saved)
         self.assertEqual(2, ran.status)
         self.assertIn('--out requires --volumes', ran.stderr)
+
+    def test_a_series_of_looks(self):
+        busy = test_recommendation.image(
+            read_ops=0.0,
+            read_bytes=0.0,
+            write_bytes=400 * 4096.0,
+            write_latency=20e6,
+        )
+        reads = test_recommendation.image()
+        idents = [f'7c1f0a9e-53b4-4f0e-9a55-0d3c6a8b1e4{n}' for n in range(5)]
+        steady, mixed, moved, now_and_then, idle = (
+            f'volume-{ident}' for ident in idents
+        )
+        fast = {'pool': 'tier-database'}
+        looks = [
+            [
+                {**busy, 'image': steady},
+                {**(busy if number % 3 else reads), 'image': mixed},
+                {**busy, 'image': moved, **(fast if number > 5 else {})},
+                {**busy, 'image': idle, 'write_ops': 0.5},
+            ]
+            + [{**busy, 'image': now_and_then}] * (number == 4)
+            for number in range(10)
+        ]
+        # One odd look of ten says nothing.
+        looks[7][0] = {**reads, 'image': steady}
+        path = self.write('looks.json', ''.join(map(json.dumps, looks)))
+        saved = str(self.folder / 'moves.json')
+        ran = self.recommend('--volumes', path, '--out', saved, '-f', 'json')
+        self.assertEqual(4, ran.status, ran.stderr)
+        rows = {row['Volume']: row for row in json.loads(ran.stdout)}
+        self.assertEqual(
+            {
+                f'tier-general/{steady}': 'wrong tier',
+                f'tier-general/{mixed}': 'wrong tier',
+                f'tier-database/{moved}': 'right tier',
+                f'tier-general/{now_and_then}': 'wrong tier',
+                f'tier-general/{idle}': 'idle',
+            },
+            {name: row['Finding'] for name, row in rows.items()},
+        )
+        self.assertIn(
+            'seen in 9 of 10 looks with load, and in none otherwise (10 in '
+            'all): with 95 %, so in 71 % or more of the time',
+            rows[f'tier-general/{steady}']['Reason'],
+        )
+        self.assertIn(
+            'seen in 1 of 1 looks with load, and in none otherwise (10 in '
+            'all): with 95 %, so in 5 % or more',
+            rows[f'tier-general/{now_and_then}']['Reason'],
+        )
+        reasons = {
+            step.volume: step.reason for step in order_file.read(saved).steps
+        }
+        self.assertEqual({idents[0], idents[1], idents[3]}, set(reasons))
+        self.assertIn('seen in 6 of 10 looks with load', reasons[idents[1]])
+
+    def test_looks_that_contradict_each_other_do_not_tell(self):
+        random = test_recommendation.image(
+            read_ops=0.0,
+            read_bytes=0.0,
+            write_bytes=400 * 4096.0,
+            write_latency=20e6,
+        )
+        mix = test_recommendation.image(
+            read_ops=200.0,
+            read_bytes=200 * 8192.0,
+            write_ops=200.0,
+            write_bytes=200 * 8192.0,
+            write_latency=10e6,
+            read_latency=10e6,
+        )
+        tiers = test_recommendation.MovesTestCase.RUN
+        self.result = self.write(
+            'mix.json',
+            run_result.write(
+                test_recommendation.run(
+                    {
+                        'general': {
+                            **tiers['general'],
+                            'mix': (300, 302, 301, 303),
+                        },
+                        'database': {
+                            **tiers['database'],
+                            'mix': (100, 102, 101, 103),
+                        },
+                    }
+                )
+            ),
+        )
+        for looks, reason in (
+            (
+                [random, mix, mix],
+                'of 3 looks with load, 3 tell; 2 that its tier is right; 1 '
+                'that database is better',
+            ),
+            (
+                [random, test_recommendation.image()],
+                'of 2 looks with load, 1 tell; 1 that database is better',
+            ),
+        ):
+            path = self.write(
+                'looks.json', ''.join(json.dumps([one]) for one in looks)
+            )
+            ran = self.recommend('--volumes', path, '-f', 'json')
+            self.assertEqual(3, ran.status, ran.stderr)
+            (row,) = json.loads(ran.stdout)
+            self.assertEqual('cannot tell', row['Finding'])
+            self.assertIn(reason, row['Reason'])
 
     def test_two_clusters_may_have_a_pool_of_one_name(self):
         self.catalog = self.write(
