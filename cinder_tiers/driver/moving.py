@@ -153,6 +153,11 @@ class ClusterImages:
                     'A snapshot of it was deleted that has clones: librbd '
                     'does not migrate it until they are gone.'
                 )
+            if self._is_of_deleted(image):
+                found.append(
+                    'The snapshot that it was made from was deleted: librbd '
+                    'does not migrate it until it is flattened.'
+                )
         if self._has(move.target, move.image):
             found.append(f'Pool {move.target} has an image of that name.')
         # Ceph's manager writes to both, and waits while one is full, with all
@@ -170,6 +175,19 @@ class ClusterImages:
                 f'profile rbd pool={move.target}".'
             )
         return found
+
+    def _is_of_deleted(self, image: 'rbd.rbd.Image') -> bool:
+        """Return whether an image is a clone of a deleted snapshot."""
+        try:
+            pool, parent, snapshot = image.parent_info()
+        except self._rbd.ImageNotFound:
+            return False
+        with self._open(pool, parent) as of:
+            return any(
+                one['name'] == snapshot
+                and one['namespace'] == self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+                for one in of.list_snaps()
+            )
 
     def _full(self, *rados_pools: str) -> list[str]:
         return [

@@ -863,6 +863,15 @@ class DriverContract(Families):
             'never',
         )
         self.assertIn('A snapshot of it was deleted that has', log.output)
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            clone,
+            'fast',
+            'never',
+        )
+        self.assertIn('The snapshot that it was made from was', log.output)
         self.assertEqual([], self.marks_in('slow'))
         service.driver.delete_volume(clone)
         self.retype(service, volume, 'fast')

@@ -564,6 +564,10 @@ class _RBD:
             raise ImageBusy(errno.EBUSY, name)
         if any(one.namespace == TRASH for one in old.snapshots.values()):
             raise ImageBusy(errno.EBUSY, f'{name}: snapshots with clones')
+        if old.parent and (
+            old.parent[0].snapshots[old.parent[1]].namespace == TRASH
+        ):
+            raise ImageNotFound(errno.ENOENT, f'{name}: its parent')
         new = self._cluster.add(target.name, new_name, old.size)
         ident = new.id
         vars(new).update(
