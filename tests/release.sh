@@ -71,7 +71,7 @@ demo() {
 
 other_threads() {
     devstack/lab.sh destroy --keep-downloads \
-        && devstack/lab.sh up --threads native \
+        && devstack/lab.sh up --threads eventlet \
         && tests/run.sh functional
     local status=$?
     devstack/lab.sh destroy --keep-downloads || status=1

@@ -376,13 +376,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     update_rbd_image_qos = routes.of_its_pool('update_rbd_image_qos')
     delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
 
-    clone_image = routes.with_context('clone_image', is_new=True)
-    copy_image_to_volume = routes.with_context('copy_image_to_volume')
-    copy_image_to_encrypted_volume = routes.with_context(
+    clone_image = routes.of_its_pool('clone_image', is_new=True)
+    copy_image_to_volume = routes.of_its_pool('copy_image_to_volume')
+    copy_image_to_encrypted_volume = routes.of_its_pool(
         'copy_image_to_encrypted_volume'
     )
-    copy_volume_to_image = routes.with_context('copy_volume_to_image')
-    _revert = routes.with_context('revert_to_snapshot')
+    copy_volume_to_image = routes.of_its_pool('copy_volume_to_image')
+    _revert = routes.of_its_pool('revert_to_snapshot')
 
     create_snapshot = routes.of_its_pool('create_snapshot')
     _delete_snapshot = routes.of_its_pool('delete_snapshot')
@@ -653,12 +653,16 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                     ),
                 )
         driver = self._drivers[target.name]
-        return self._move(
+        moved, update = self._move(
             volume,
             target,
             diff,
             lambda: driver.retype(context, volume, new_type, diff, host)[1],
         )
+        # As where Cinder copies; it does not set it for a retype by a driver.
+        if moved:
+            update = {**(update or {}), 'migration_status': 'success'}
+        return moved, update
 
     def migrate_volume(
         self,

@@ -4,8 +4,8 @@
 
 import collections.abc
 import contextlib
+import inspect
 
-from cinder import context as cinder_context
 from cinder import exception
 from cinder import objects
 from cinder.volume.drivers import rbd
@@ -38,44 +38,25 @@ def _refusals_told(
 def of_its_pool(
     name: str, *, is_new: bool = False
 ) -> collections.abc.Callable:
-    """A method whose first argument is a volume or a snapshot.
+    """A method of a volume or a snapshot, whose parameters Cinder may name.
 
+    :param name: of the method; its first parameter is a volume or a snapshot,
+        or the second, if the first is a context.
     :param is_new: whether it makes the volume, and so is refused while the
         pool is full.
     """
 
-    def method(
-        self: rbd.RBDDriver,
-        resource: objects.Volume | objects.Snapshot,
-        *args: object,
-        **kwargs: object,
-    ) -> object:
+    def method(self: rbd.RBDDriver, *args: object, **kwargs: object) -> object:
+        of_cinder = inspect.signature(getattr(rbd.RBDDriver, name))
+        given = of_cinder.bind(self, *args, **kwargs).arguments
+        resource = next(
+            value
+            for parameter, value in given.items()
+            if parameter not in ('self', 'context')
+        )
         with self._still(resource):
             driver = (self._of_new if is_new else self._of)(resource)
             with _refusals_told(self, resource):
-                return getattr(driver, name)(resource, *args, **kwargs)
-
-    return method
-
-
-def with_context(
-    name: str, *, is_new: bool = False
-) -> collections.abc.Callable:
-    """A method whose second argument is a volume.
-
-    :param is_new: as for `of_its_pool`.
-    """
-
-    def method(
-        self: rbd.RBDDriver,
-        context: cinder_context.RequestContext,
-        volume: objects.Volume,
-        *args: object,
-        **kwargs: object,
-    ) -> object:
-        with self._still(volume):
-            driver = (self._of_new if is_new else self._of)(volume)
-            with _refusals_told(self, volume):
-                return getattr(driver, name)(context, volume, *args, **kwargs)
+                return getattr(driver, name)(*args, **kwargs)
 
     return method

@@ -42,7 +42,7 @@ EPILOG = f"""examples:
   openstack tier plan
   devstack/lab.sh logs cinder-volume -n 50
   devstack/lab.sh restart cinder-api cinder-scheduler
-  devstack/lab.sh up --threads native  run Cinder without eventlet from now on
+  devstack/lab.sh up --threads eventlet  run Cinder with eventlet from now on
   devstack/lab.sh up --network       give guests a network, from now on
   devstack/lab.sh up --ceph-only     Ceph alone, within half a minute
   devstack/lab.sh --release trixie up  all of it in a Debian 13 of its own
@@ -143,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=layout.THREADS,
         help="threads of Cinder's services, as set by "
         'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab remembers the '
-        'choice (eventlet at first)',
+        'choice (native at first)',
     )
     sub.add_argument(
         '--network',

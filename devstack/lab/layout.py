@@ -64,8 +64,8 @@ DESCRIPTION = 'lab.json'
 #: Folders that a lab can be emptied but for.
 DOWNLOADS = ('cache', 'venv')
 
-#: How Cinder's services may run their threads; the first is Cinder's default.
-THREADS = ('eventlet', 'native')
+#: How Cinder's services may run their threads; the first is the lab's default.
+THREADS = ('native', 'eventlet')
 
 _PASSWORDS = ('admin', 'member', 'database', 'messaging', 'service')
 

@@ -188,6 +188,23 @@ class DriverContract(Families):
         service.driver.manage_existing(made['slow'], reference)
         self.assertEqual([made['slow'].name], self.names_in('slow'))
 
+    def test_a_snapshot_can_be_managed(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        with self.image('slow', volume.name) as image:
+            image.create_snap('of-others')
+        self.write('slow', volume.name, CONTENT[1])
+        snapshot = self.snapshot_of(volume)
+        # By cinder-volume, which names the parameters of the driver.
+        service.manage_existing_snapshot(
+            self.context, snapshot, {'source-name': 'of-others'}
+        )
+        self.assertEqual('available', snapshot.status)
+        self.assertEqual(
+            before, self.sum_of('slow', volume.name, snapshot.name)
+        )
+
     def test_a_burst_of_all_io_has_its_own_limit(self):
         service = self.serve()
         volume = self.make(service, 'fast')
@@ -491,6 +508,7 @@ class DriverContract(Families):
         self.assertEqual('available', volume.status)
         self.assertEqual(self.host_of('fast'), volume.host)
         self.assertEqual(self.types['fast'].id, volume.volume_type_id)
+        self.assertEqual('success', volume.migration_status)
         self.assertEqual([volume.name], self.names_in('fast'))
         self.assertEqual([clone.name], self.names_in('slow'))
         self.assertEqual(before, self.sums_of('fast', volume, snapshots))
@@ -922,6 +940,15 @@ class DriverContract(Families):
             'never',
         )
         self.assertIn('A snapshot of it was deleted that has', log.output)
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            clone,
+            'fast',
+            'never',
+        )
+        self.assertIn('The snapshot that it was made from was', log.output)
         self.assertEqual([], self.marks_in('slow'))
         service.driver.delete_volume(clone)
         self.retype(service, volume, 'fast')

@@ -765,6 +765,10 @@ class _Open(contextlib.AbstractContextManager):
         else:
             del self._image.snapshots[name]
 
+    def rename_snap(self, name, new_name):
+        self._image.snapshots[new_name] = self._of(name)
+        del self._image.snapshots[name]
+
     def remove_snap_by_id(self, ident):
         del self._image.snapshots[ident]
 

@@ -176,8 +176,8 @@ class Cloud(fixtures.Fixture):
             glance_failures=3,
             glance_retry_seconds=10.0,
         )
-        for name in world.backends:
-            self._report(name)
+        for service, names in _served(world).items():
+            self._report(service, names)
         self.ids = {
             row['name']: row['id']
             for row in volume_types.get_all_types(self.admin).values()
@@ -233,11 +233,9 @@ class Cloud(fixtures.Fixture):
                     self.admin, ids[world.project_default], project
                 )
         group_types.create(self.admin, 'any', {})
-        for name in world.backends:
+        for service, names in _served(world).items():
             self._add_service(
-                constants.VOLUME_TOPIC,
-                f'node@{name}',
-                worlds.BACKENDS[name][1],
+                constants.VOLUME_TOPIC, service, worlds.BACKENDS[names[0]][1]
             )
         self._add_service(constants.BACKUP_TOPIC, 'node', 'nova')
 
@@ -272,20 +270,23 @@ class Cloud(fixtures.Fixture):
             disabled=False,
         ).create()
 
-    def _report(self, name):
-        backend, _zone, free = worlds.BACKENDS[name]
+    def _report(self, service, names):
+        reports = [_capabilities(name) for name in names]
         self.scheduler.update_service_capabilities(
             self.admin,
             service_name='volume',
-            host=f'node@{name}',
-            capabilities={
-                'volume_backend_name': backend,
-                'pool_name': name,
-                'total_capacity_gb': 1000 if free > 60 else 100,
-                'free_capacity_gb': free,
-                'reserved_percentage': 0,
-                'multiattach': True,
-            },
+            host=service,
+            capabilities=(
+                {
+                    'volume_backend_name': service.partition('@')[2],
+                    'pools': [
+                        {**one, 'pool_name': one['volume_backend_name']}
+                        for one in reports
+                    ],
+                }
+                if self.world.has_pools and 'tiers-' in service
+                else reports[0]
+            ),
             timestamp=datetime.datetime.now(datetime.UTC).strftime(
                 '%Y-%m-%dT%H:%M:%S.%f'
             ),
@@ -362,6 +363,26 @@ class Cloud(fixtures.Fixture):
         return {
             group.id: group for group in objects.GroupList.get_all(self.admin)
         }
+
+
+def _served(world):
+    """{backend of Cinder: names of what it serves}."""
+    found = {}
+    for name in world.backends:
+        found.setdefault(world.service_of(name), []).append(name)
+    return found
+
+
+def _capabilities(name):
+    backend, _zone, free = worlds.BACKENDS[name]
+    return {
+        'volume_backend_name': backend,
+        'pool_name': name,
+        'total_capacity_gb': 1000 if free > 60 else 100,
+        'free_capacity_gb': free,
+        'reserved_percentage': 0,
+        'multiattach': True,
+    }
 
 
 class _End(threading.Event):

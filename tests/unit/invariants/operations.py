@@ -243,7 +243,11 @@ class Migrate:
 
     def perform(self, play):
         return play.act(
-            {'os-migrate_volume': {'host': worlds.host_of(self.backend)}},
+            {
+                'os-migrate_volume': {
+                    'host': play.cloud.world.host_of(self.backend)
+                }
+            },
             is_admin=True,
         )
 
@@ -379,7 +383,7 @@ class Manage:
             'manageable_volumes',
             {
                 'volume': {
-                    'host': worlds.host_of(self.backend),
+                    'host': play.cloud.world.host_of(self.backend),
                     'volume_type': self.volume_type,
                     'ref': {'source-name': 'any'},
                 }

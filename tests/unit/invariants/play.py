@@ -13,7 +13,6 @@ from cinder import exception
 from cinder import objects
 
 from tests.unit.invariants import services
-from tests.unit.invariants import world as worlds
 
 
 class Play:
@@ -91,7 +90,7 @@ class Play:
             project_id=self.project,
             availability_zone='nova',
             volume_type_id=cloud.ids[volume_type],
-            host=worlds.host_of(backend),
+            host=cloud.world.host_of(backend),
             encryption_key_id=services.KEY
             if volume_type in ('luks', 'vault')
             else None,

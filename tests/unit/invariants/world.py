@@ -88,14 +88,14 @@ OTHER = 'd' * 32
 ADMIN = 'a' * 32
 
 
-def host_of(backend):
-    """The host that Cinder writes for volumes on a backend."""
-    return f'node@{backend}#{BACKENDS[backend][0]}'
-
-
 def backend_of(host):
-    """The backend of such a host."""
-    return host.partition('@')[2].partition('#')[0]
+    """The backend of a host, see `World.host_of`."""
+    service, _, pool = host.partition('@')[2].partition('#')
+    return next(
+        name
+        for name, (asked_by, zone, _free) in BACKENDS.items()
+        if service == name or (service, pool) == (f'tiers-{zone}', asked_by)
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -137,6 +137,9 @@ class World:
     mark: str = 'a tier'
     #: Whether there are backends that no tier asks for.
     plain: bool = True
+    #: Whether the backends of a zone's tiers are pools of one backend, as
+    #: with TieredRBDDriver.
+    has_pools: bool = False
     #: Cinder's default_volume_type.
     default: str = 'image-tier'
     #: Default type of both projects, or none.
@@ -175,6 +178,17 @@ class World:
             if (self.plain or not name.startswith('plain'))
             and (name != 'general-2' or self.fallback == 'zones')
         ]
+
+    def service_of(self, backend):
+        """The backend of Cinder, in its cinder-volume, that serves one."""
+        asked_by, zone, _free = BACKENDS[backend]
+        if self.has_pools and asked_by.startswith('tier-'):
+            return f'node@tiers-{zone}'
+        return f'node@{backend}'
+
+    def host_of(self, backend):
+        """The host that Cinder writes for volumes on a backend."""
+        return f'{self.service_of(backend)}#{BACKENDS[backend][0]}'
 
     def types(self):
         """All volume types."""
@@ -333,6 +347,7 @@ WORLDS = strategies.builds(
     slip=_mostly('none', *SLIPS),
     mark=strategies.sampled_from(list(MARKS)),
     plain=_mostly(True, False),
+    has_pools=strategies.booleans(),
     default=_mostly(
         'image-tier',
         'plain',

@@ -114,7 +114,7 @@ class CinderFilesTest(ServicesTestCase):
 
 
 class ThreadsTest(ServicesTestCase):
-    """Cinder's services run with native threads when the lab is told so."""
+    """Cinder's services run with native threads unless told otherwise."""
 
     VARIABLE = 'OS_CINDER_DISABLE_EVENTLET_PATCHING'
 
@@ -132,28 +132,28 @@ class ThreadsTest(ServicesTestCase):
             for program in self.programs()
         ]
 
-    def test_eventlet_is_the_first_choice(self):
-        self.assertEqual('eventlet', self.lab.threads)
-        self.assertEqual([None] * 3, self.values())
+    def test_native_threads_are_the_first_choice(self):
+        self.assertEqual('native', self.lab.threads)
+        self.assertEqual(['1'] * 3, self.values())
 
     def test_another_choice_starts_all_of_cinder_anew(self):
         before = self.programs()
-        self.lab.choose_threads('native')
-        self.assertEqual(['1'] * 3, self.values())
+        self.lab.choose_threads('eventlet')
+        self.assertEqual([None] * 3, self.values())
         for old, new in zip(before, self.programs(), strict=True):
             self.assertNotEqual(old, new)
-        self.lab.choose_threads('eventlet')
+        self.lab.choose_threads('native')
         self.assertEqual(before, self.programs())
 
     def test_the_choice_outlives_another_start(self):
-        self.lab.choose_threads('native')
+        self.lab.choose_threads('eventlet')
         self.lab = layout.load_or_create(self.lab.root, {})
-        self.assertEqual(['1'] * 3, self.values())
+        self.assertEqual([None] * 3, self.values())
 
     def test_other_services_are_left_as_they_are(self):
         (self.lab.etc / 'nova.conf').write_text('')
         before = services.worker_programs(self.lab, ['nova-scheduler'])
-        self.lab.choose_threads('native')
+        self.lab.choose_threads('eventlet')
         self.assertEqual(
             before, services.worker_programs(self.lab, ['nova-scheduler'])
         )
