@@ -4,39 +4,20 @@
 
 import pathlib
 import shutil
-import subprocess
 import uuid
 
 import fixtures
 import testtools
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
+from tests.packages import cinder_host
+
 #: What the machine trusts and asks, for pip in the image.
 OF_THE_MACHINE = ('etc/ssl/certs/ca-certificates.crt', 'etc/pip.conf')
+#: A tiers file, and where the commands look for one.
+EXAMPLE = cinder_host.TOP / 'etc' / 'cinder-tiers' / 'tiers.yaml'
 CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
-
-def run(*command, **options):
-    """Run a command; its standard output.
-
-    :raises AssertionError: it fails; the message is all that it said.
-    """
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        **options,
-    )
-    if done.returncode:
-        raise AssertionError(f'{command}: {done.stdout}{done.stderr}')
-    return done.stdout
-
-
-def debian_mirror():
-    """The mirror of Debian that apt uses."""
-    return run(
-        'bash', '-c', '. devstack/machine.sh && debian_mirror', cwd=TOP
-    ).strip()
+run = cinder_host.run
 
 
 class ContainerTest(testtools.TestCase):
@@ -52,7 +33,7 @@ class ContainerTest(testtools.TestCase):
         cls.make_base(folder)
         source = folder / 'source'
         # Of a worktree, pbr could not tell the version.
-        run('git', 'clone', '-q', TOP, source)
+        run('git', 'clone', '-q', cinder_host.TOP, source)
         run(
             *('buildah', 'bud', '--isolation', 'chroot', '--network', 'host'),
             *('--build-arg', f'DEBIAN={cls.base}'),
@@ -68,7 +49,7 @@ class ContainerTest(testtools.TestCase):
         root = folder / 'root.tar'
         run(
             *('mmdebstrap', '--variant=minbase', '--include=ca-certificates'),
-            *('trixie', root, f'deb {debian_mirror()} trixie main'),
+            *('trixie', root, cinder_host.debian_source()),
         )
         extra = folder / 'extra'
         for name in OF_THE_MACHINE:
@@ -95,7 +76,7 @@ class ContainerTest(testtools.TestCase):
             *('tier', 'validate', CATALOG),
             arguments=(
                 '--volume',
-                f'{TOP / "etc/cinder-tiers/tiers.yaml"}:{CATALOG}:ro',
+                f'{EXAMPLE}:{CATALOG}:ro',
             ),
         )
         self.assertIn('database', said)
