@@ -24,15 +24,24 @@ threads.
 steps:
   ci             .ci/run, from a destroyed lab
   threads        the functional part with Cinder's other threads
-  long           tests/run.sh long, with the contract part on Ceph 18 and 20
+  long           the tests of tests/run.sh long
+  ceph18         the contract part on Ceph 18
+  ceph20         the contract part on Ceph 20
   tempest        tests/run.sh tempest
-  releases       tests/run.sh releases
-  python314      the same on Python 3.14, in a Debian forky
+  cinder26       tests/run.sh releases for this Cinder, on each Python but 3.14
+  cinder27       the same for Cinder 27
+  cinder28       the same for Cinder 28
+  cinder29       the same for Cinder 29
+  cindernewest   the same for the newest on PyPI
+  python314      the same for Cinder 27 to newest on Python 3.14, in a Debian
+                 forky
   devstack       tests/devstack/run.sh, which stacks twice
   demo-bookworm  the demo from nothing in a Debian 12
   demo-trixie    the demo from nothing in a Debian 13
-  packages       tests/packages/run.sh: the Debian package and the image
-  benchmarks     those that have a goal
+  packages       tests/packages/run.sh: the wheel in a Debian 12 and 13, the
+                 Debian package in a Debian 13, the image
+  benchmarks     those that have a goal; ci or another step of tests/run.sh
+                 must have run before
 
 --status prints the table; --table writes it, as CSV, to FILE.
 
@@ -49,8 +58,10 @@ examples:
 END_OF_USAGE
 }
 
-readonly STEPS=(ci threads long tempest releases python314 devstack
-    demo-bookworm demo-trixie packages benchmarks)
+# None takes longer than three hours: what is interrupted begins again.
+readonly STEPS=(ci threads long ceph18 ceph20 tempest cinder26 cinder27
+    cinder28 cinder29 cindernewest python314 devstack demo-bookworm demo-trixie
+    packages benchmarks)
 readonly RESULTS=.tox/release
 
 misused() {
@@ -63,7 +74,9 @@ misused() {
 demo() {
     local lab=/var/lib/cinder-tiers-release-$1 status
     local -x CINDER_TIERS_LAB=$lab
-    devstack/lab.sh --release "$1" demo
+    # Of a demo that was interrupted.
+    devstack/lab.sh --release "$1" destroy \
+        && devstack/lab.sh --release "$1" demo
     status=$?
     devstack/lab.sh --release "$1" destroy || status=1
     return "$status"
@@ -79,8 +92,15 @@ other_threads() {
 }
 
 packages() {
-    devstack/release.sh trixie tests/packages/run.sh debian \
+    devstack/release.sh bookworm tests/packages/run.sh wheel \
+        && devstack/release.sh trixie tests/packages/run.sh wheel \
+        && devstack/release.sh trixie tests/packages/run.sh debian \
         && tests/packages/run.sh container
+}
+
+cinder() {
+    local -x CINDER_TIERS_TEST_CELLS="$1-py311 $1-py312 $1-py313"
+    tests/run.sh releases
 }
 
 # Debian forky has Python 3.14, which the pins of Cinder 26 do not know.
@@ -91,6 +111,10 @@ python314() {
 }
 
 benchmarks() {
+    if [[ ! -x .tox/runner/bin/tox ]]; then
+        echo 'found no .tox/runner; run the step ci, which makes it'
+        return 1
+    fi
     .tox/runner/bin/tox run -q -e benchmarks -- large_cloud --check
 }
 
@@ -98,7 +122,10 @@ run_step() {
     case $1 in
         ci) devstack/lab.sh destroy --keep-downloads && .ci/run ;;
         threads) other_threads ;;
-        long | tempest | releases) tests/run.sh "$1" ;;
+        # By its folder, or Ceph 18 and 20 would be there, too.
+        long) tests/run.sh tests/long ;;
+        ceph18 | ceph20 | tempest) tests/run.sh "$1" ;;
+        cinder*) cinder "$1" ;;
         python314) python314 ;;
         devstack) tests/devstack/run.sh ;;
         demo-*) demo "${1#demo-}" ;;
