@@ -30,14 +30,10 @@ connection = sqlite:///{state}/cinder.sqlite
 #: What the two services do first, as far as it names parts of the package.
 STARTS = """
 import sys
-from cinder import objects
-objects.register_all()
-from cinder.common import config
+from cinder.wsgi import wsgi
+wsgi.initialize_application()
 from cinder.scheduler import host_manager
-from paste import deploy
-config.CONF(sys.argv[1:], project='cinder')
 hosts = host_manager.HostManager()
-deploy.loadapp(f'config:{config.CONF.api_paste_config}', 'osapi_volume')
 used = [one.__name__ for one in hosts.enabled_filters]
 used += [one.__name__ for one in hosts._choose_backend_weighers(None)]
 used += [name for name in sys.modules if name == 'cinder_tiers.api']
