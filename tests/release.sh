@@ -11,7 +11,7 @@ usage() {
     cat <<'END_OF_USAGE'
 usage: tests/release.sh [-h] [STEP]...
        tests/release.sh --status
-       tests/release.sh --table FILE
+       tests/release.sh --table
 
 Runs each STEP, all of them by default, one after another, and notes how each
 ended. A step that passed at this commit, or at one that differs from it in
@@ -43,7 +43,9 @@ steps:
   benchmarks     those that have a goal; ci or another step of tests/run.sh
                  must have run before
 
---status prints the table; --table writes it, as CSV, to FILE.
+--status prints the table; --table writes it to
+doc/source/contributor/release.csv. Once that is committed, another checkout
+or machine continues where this one has ended.
 
 Logs and results are in .tox/release. For the environment variables of the
 steps, see tests/run.sh -h and tests/devstack/run.sh -h.
@@ -54,7 +56,7 @@ when all have; 1 otherwise; 2 for a wrong argument; 130 or 143 when interrupted.
 examples:
   tests/release.sh                  # a day; again after a mend
   tests/release.sh ci tempest
-  tests/release.sh --table doc/source/contributor/release.csv
+  tests/release.sh --table
 END_OF_USAGE
 }
 
@@ -63,6 +65,9 @@ readonly STEPS=(ci threads long ceph18 ceph20 tempest cinder26 cinder27
     cinder28 cinder29 cindernewest python314 devstack demo-bookworm demo-trixie
     packages benchmarks)
 readonly RESULTS=.tox/release
+readonly TABLE=doc/source/contributor/release.csv
+# Of a step that has run: outcome, commit, day, minutes and last line.
+readonly ROW='^[^,]*,"([^"]*)",([0-9a-f]+),([0-9-]+),([0-9]+),"(.*)"$'
 
 misused() {
     printf 'tests/release.sh: %s\n' "$*" >&2
@@ -141,9 +146,18 @@ holds() {
 
 # read_result STEP: sets outcome, commit, day, seconds and last.
 read_result() {
+    local row
     outcome='not run' commit='' day='' seconds='' last=''
-    [[ -r $RESULTS/$1.result ]] || return 0
-    IFS=$'\t' read -r outcome commit day seconds last <"$RESULTS/$1.result"
+    if [[ -r $RESULTS/$1.result ]]; then
+        IFS=$'\t' read -r outcome commit day seconds last <"$RESULTS/$1.result"
+    else
+        # It ran on another machine, and the table was committed.
+        row=$(git show "HEAD:$TABLE" 2>/dev/null | grep "^$1,") || return 0
+        [[ $row =~ $ROW ]] || return 0
+        outcome=${BASH_REMATCH[1]%, of other code} commit=${BASH_REMATCH[2]}
+        day=${BASH_REMATCH[3]} seconds=$((60 * BASH_REMATCH[4]))
+        last=${BASH_REMATCH[5]//\"\"/\"}
+    fi
     holds "$commit" || outcome="$outcome, of other code"
 }
 
@@ -184,10 +198,10 @@ while (($# > 0)); do
             exit
             ;;
         --table)
-            (($# == 2)) || misused 'expected one file behind --table'
+            (($# == 1)) || misused "found '$2' behind --table, expected nothing"
             table=$(print_table)
             status=$?
-            printf '%s\n' "$table" >"$2" || exit 1
+            printf '%s\n' "$table" >"$TABLE" || exit 1
             exit "$status"
             ;;
         *)

@@ -49,6 +49,7 @@ class ContainerTest(testtools.TestCase):
         root = folder / 'root.tar'
         run(
             *('mmdebstrap', '--variant=minbase', '--include=ca-certificates'),
+            '--dpkgopt=force-unsafe-io',
             *('trixie', root, cinder_host.debian_source()),
         )
         extra = folder / 'extra'

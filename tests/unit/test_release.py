@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -27,7 +28,7 @@ class ReleaseTestCase(testtools.TestCase):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.tree = self.folder / 'tree'
-        for folder in ('tests', 'doc'):
+        for folder in ('tests', 'doc/source/contributor'):
             self.tree.joinpath(folder).mkdir(parents=True)
         for name in ('release.sh', 'processes.sh'):
             script = self.tree / 'tests' / name
@@ -113,12 +114,34 @@ class ReleaseTestCase(testtools.TestCase):
         self.assertEqual(0, self.release('ceph18', 'tempest').returncode)
         self.assertEqual(['ceph18', 'tempest', 'ceph18'], self.ran())
 
-    def test_the_table_is_a_file_and_says_by_status_whether_all_passed(self):
-        table = self.folder / 'table.csv'
+    def test_the_table_says_by_status_whether_all_passed(self):
         self.release('ceph18')
-        done = self.release('--table', str(table))
+        done = self.release('--table')
         self.assertEqual((1, ''), (done.returncode, done.stdout))
-        self.assertEqual(self.release('--status').stdout, table.read_text())
+        self.assertEqual(self.release('--status').stdout, self.table())
+
+    def table(self):
+        return self.tree.joinpath(
+            'doc', 'source', 'contributor', 'release.csv'
+        ).read_text()
+
+    def test_another_machine_continues_with_the_table_that_is_committed(self):
+        self.release('ceph18')
+        self.release('--table')
+        before = self.table()
+        self.commit('doc: add the table')
+        shutil.rmtree(self.tree / '.tox')
+        self.release('--table')
+        self.assertEqual(before, self.table())
+        self.release('ceph18', 'tempest')
+        self.assertEqual(['ceph18', 'tempest'], self.ran())
+
+        self.tree.joinpath('code.py').write_text('pass\n')
+        self.commit('code: add it')
+        shutil.rmtree(self.tree / '.tox')
+        self.assertIn('"passed, of other code"', self.row('ceph18'))
+        self.release('ceph18')
+        self.assertEqual(['ceph18', 'tempest', 'ceph18'], self.ran())
 
     def test_changes_must_be_committed(self):
         self.tree.joinpath('tests', 'run.sh').write_text('#!/bin/bash\n')
@@ -144,7 +167,7 @@ class ReleaseTestCase(testtools.TestCase):
         self.assertIn('"not run"', self.row('ceph18'))
 
     def test_a_wrong_argument_runs_nothing(self):
-        for wrong in (['lnog'], ['--table'], ['--status', 'ceph18']):
+        for wrong in (['lnog'], ['--table', 'a'], ['--status', 'ceph18']):
             done = self.release(*wrong)
             self.assertEqual(2, done.returncode, wrong)
         self.assertEqual([], self.ran())
