@@ -32,7 +32,7 @@ case ${1:-} in
         ;;
     wheel) needs=(python3-venv) ;;
     debian)
-        needs=(debhelper debian-archive-keyring dh-python dpkg-dev lintian
+        needs=(build-essential debhelper debian-archive-keyring dh-python lintian
             mmdebstrap pybuild-plugin-pyproject python3-all python3-pbr
             python3-setuptools)
         ;;
