@@ -37,7 +37,7 @@ case ${1:-} in
             python3-setuptools)
         ;;
     container)
-        needs=(buildah crun debian-archive-keyring mmdebstrap podman)
+        needs=(buildah debian-archive-keyring mmdebstrap)
         ;;
     *)
         usage >&2
