@@ -21,8 +21,11 @@ ENVIRONMENT = {
     'LC_ALL': 'C.UTF-8',
     'PATH': '/usr/sbin:/usr/bin:/sbin:/bin',
 }
-#: Of apt and dpkg, in /var.
-NOTES = ('cache/apt', 'lib/apt', 'lib/dpkg', 'log')
+#: Of apt and dpkg, and what the services write when they start.
+NOTES = (
+    *('root/.cache', 'var/cache/apt', 'var/lib/apt', 'var/lib/dpkg'),
+    *('var/lib/state', 'var/log'),
+)
 
 run = functools.partial(cinder_host.run, env=ENVIRONMENT)
 
@@ -103,8 +106,8 @@ class DebianPackageTest(testtools.TestCase):
 
 
 def files(root):
-    """What is in a Debian, but for what apt and dpkg note."""
-    notes = [root / 'var' / name for name in NOTES]
+    """What is in a Debian, but for NOTES."""
+    notes = [root / name for name in NOTES]
     return {
         str(path)
         for path in root.rglob('*')
