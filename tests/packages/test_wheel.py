@@ -14,7 +14,7 @@ CONSTRAINTS = cinder_host.TOP / 'devstack' / 'lab' / 'constraints.txt'
 
 
 def files(folder):
-    """The files in a folder, and in those in there: pip leaves empty folders."""
+    """The files below a folder; pip leaves empty folders."""
     return {str(path) for path in folder.rglob('*') if not path.is_dir()}
 
 
