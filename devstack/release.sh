@@ -100,7 +100,7 @@ make_system() {
     # No release yet: a mirror that is a snapshot of it is soon too old.
     [[ $release != forky ]] ||
         source="deb [check-valid-until=no] $uri $release main"
-    mmdebstrap --variant=minbase \
+    mmdebstrap --variant=minbase --dpkgopt=force-unsafe-io \
         --include=ca-certificates,git,python3,python3-venv \
         "$release" "$root" "$source" >"$root.log" 2>&1 || {
         tail -n 8 "$root.log" >&2

@@ -11,7 +11,7 @@ usage() {
     cat <<'END_OF_USAGE'
 usage: tests/release.sh [-h] [STEP]...
        tests/release.sh --status
-       tests/release.sh --table FILE
+       tests/release.sh --table
 
 Runs each STEP, all of them by default, one after another, and notes how each
 ended. A step that passed at this commit, or at one that differs from it in
@@ -23,18 +23,29 @@ threads.
 
 steps:
   ci             .ci/run, from a destroyed lab
-  threads        the functional part with Cinder's other threads
-  long           tests/run.sh long, with the contract part on Ceph 18 and 20
+  threads        the functional part with Cinder on eventlet
+  long           the tests of tests/run.sh long
+  ceph18         the contract part on Ceph 18
+  ceph20         the contract part on Ceph 20
   tempest        tests/run.sh tempest
-  releases       tests/run.sh releases
-  python314      the same on Python 3.14, in a Debian forky
+  cinder26       tests/run.sh releases for this Cinder, on each Python but 3.14
+  cinder27       the same for Cinder 27
+  cinder28       the same for Cinder 28
+  cinder29       the same for Cinder 29
+  cindernewest   the same for the newest on PyPI
+  python314      the same for Cinder 27 to newest on Python 3.14, in a Debian
+                 forky
   devstack       tests/devstack/run.sh, which stacks twice
   demo-bookworm  the demo from nothing in a Debian 12
   demo-trixie    the demo from nothing in a Debian 13
-  packages       tests/packages/run.sh: the Debian package and the image
-  benchmarks     those that have a goal
+  packages       tests/packages/run.sh: the wheel in a Debian 12 and 13, the
+                 Debian package in a Debian 13, the image
+  benchmarks     those that have a goal; ci or another step of tests/run.sh
+                 must have run before
 
---status prints the table; --table writes it, as CSV, to FILE.
+--status prints the table; --table writes it to
+doc/source/contributor/release.csv. Once that is committed, another checkout
+or machine continues where this one has ended.
 
 Logs and results are in .tox/release. For the environment variables of the
 steps, see tests/run.sh -h and tests/devstack/run.sh -h.
@@ -45,13 +56,18 @@ when all have; 1 otherwise; 2 for a wrong argument; 130 or 143 when interrupted.
 examples:
   tests/release.sh                  # a day; again after a mend
   tests/release.sh ci tempest
-  tests/release.sh --table doc/source/contributor/release.csv
+  tests/release.sh --table
 END_OF_USAGE
 }
 
-readonly STEPS=(ci threads long tempest releases python314 devstack
-    demo-bookworm demo-trixie packages benchmarks)
+# None takes longer than three hours: what is interrupted begins again.
+readonly STEPS=(ci threads long ceph18 ceph20 tempest cinder26 cinder27
+    cinder28 cinder29 cindernewest python314 devstack demo-bookworm demo-trixie
+    packages benchmarks)
 readonly RESULTS=.tox/release
+readonly TABLE=doc/source/contributor/release.csv
+# Of a step that has run: outcome, commit, day, minutes and last line.
+readonly ROW='^[^,]*,"([^"]*)",([0-9a-f]+),([0-9-]+),([0-9]+),"(.*)"$'
 
 misused() {
     printf 'tests/release.sh: %s\n' "$*" >&2
@@ -63,13 +79,15 @@ misused() {
 demo() {
     local lab=/var/lib/cinder-tiers-release-$1 status
     local -x CINDER_TIERS_LAB=$lab
-    devstack/lab.sh --release "$1" demo
+    # Of a demo that was interrupted.
+    devstack/lab.sh --release "$1" destroy \
+        && devstack/lab.sh --release "$1" demo
     status=$?
     devstack/lab.sh --release "$1" destroy || status=1
     return "$status"
 }
 
-other_threads() {
+eventlet() {
     devstack/lab.sh destroy --keep-downloads \
         && devstack/lab.sh up --threads eventlet \
         && tests/run.sh functional
@@ -79,8 +97,15 @@ other_threads() {
 }
 
 packages() {
-    devstack/release.sh trixie tests/packages/run.sh debian \
+    devstack/release.sh bookworm tests/packages/run.sh wheel \
+        && devstack/release.sh trixie tests/packages/run.sh wheel \
+        && devstack/release.sh trixie tests/packages/run.sh debian \
         && tests/packages/run.sh container
+}
+
+cinder() {
+    local -x CINDER_TIERS_TEST_CELLS="$1-py311 $1-py312 $1-py313"
+    tests/run.sh releases
 }
 
 # Debian forky has Python 3.14, which the pins of Cinder 26 do not know.
@@ -91,14 +116,21 @@ python314() {
 }
 
 benchmarks() {
+    if [[ ! -x .tox/runner/bin/tox ]]; then
+        echo 'found no .tox/runner; run the step ci, which makes it'
+        return 1
+    fi
     .tox/runner/bin/tox run -q -e benchmarks -- large_cloud --check
 }
 
 run_step() {
     case $1 in
         ci) devstack/lab.sh destroy --keep-downloads && .ci/run ;;
-        threads) other_threads ;;
-        long | tempest | releases) tests/run.sh "$1" ;;
+        threads) eventlet ;;
+        # By its folder, or Ceph 18 and 20 would be there, too.
+        long) tests/run.sh tests/long ;;
+        ceph18 | ceph20 | tempest) tests/run.sh "$1" ;;
+        cinder*) cinder "$1" ;;
         python314) python314 ;;
         devstack) tests/devstack/run.sh ;;
         demo-*) demo "${1#demo-}" ;;
@@ -114,9 +146,18 @@ holds() {
 
 # read_result STEP: sets outcome, commit, day, seconds and last.
 read_result() {
+    local row
     outcome='not run' commit='' day='' seconds='' last=''
-    [[ -r $RESULTS/$1.result ]] || return 0
-    IFS=$'\t' read -r outcome commit day seconds last <"$RESULTS/$1.result"
+    if [[ -r $RESULTS/$1.result ]]; then
+        IFS=$'\t' read -r outcome commit day seconds last <"$RESULTS/$1.result"
+    else
+        # It ran on another machine, and the table was committed.
+        row=$(git show "HEAD:$TABLE" 2>/dev/null | grep "^$1,") || return 0
+        [[ $row =~ $ROW ]] || return 0
+        outcome=${BASH_REMATCH[1]%, of other code} commit=${BASH_REMATCH[2]}
+        day=${BASH_REMATCH[3]} seconds=$((60 * BASH_REMATCH[4]))
+        last=${BASH_REMATCH[5]//\"\"/\"}
+    fi
     holds "$commit" || outcome="$outcome, of other code"
 }
 
@@ -157,10 +198,10 @@ while (($# > 0)); do
             exit
             ;;
         --table)
-            (($# == 2)) || misused 'expected one file behind --table'
+            (($# == 1)) || misused "found '$2' behind --table, expected nothing"
             table=$(print_table)
             status=$?
-            printf '%s\n' "$table" >"$2" || exit 1
+            printf '%s\n' "$table" >"$TABLE" || exit 1
             exit "$status"
             ;;
         *)

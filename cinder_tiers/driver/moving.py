@@ -155,7 +155,7 @@ class ClusterImages:
                 )
             if self._is_of_deleted_snapshot(image):
                 found.append(
-                    'The snapshot was deleted that it is a clone of: librbd '
+                    'The snapshot that it was made from was deleted: librbd '
                     'does not migrate it until it is flattened.'
                 )
         if self._has(move.target, move.image):

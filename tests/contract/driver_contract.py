@@ -954,19 +954,6 @@ class DriverContract(Families):
         self.retype(service, volume, 'fast')
         self.assertEqual(self.host_of('fast'), volume.host)
 
-    def test_a_clone_of_a_deleted_snapshot_does_not_move_and_is_told(self):
-        service = self.serve()
-        volume, snapshots, clone = self.make_family(service, 'slow')
-        service.driver.delete_snapshot(snapshots[1])
-        log = self.capture_log()
-        self.assertRaises(
-            exception.VolumeMigrationFailed,
-            self.retype,
-            *(service, clone, 'fast', 'never'),
-        )
-        self.assertIn('The snapshot was deleted that it is a', log.output)
-        self.assertEqual([], self.marks_in('slow'))
-
     def test_what_a_pool_has_is_true_after_a_retype(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])

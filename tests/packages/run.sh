@@ -8,12 +8,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 usage() {
     cat <<'END_OF_USAGE'
-usage: tests/packages/run.sh [-h] {debian | container}
+usage: tests/packages/run.sh [-h] {wheel | debian | container}
 
 Installs, as root, what Debian needs for it, and runs tests with Debian's own
 Python. They see what is committed.
 
-debian     builds the Debian package and looks at it; needs Debian 13, such as
+wheel      builds the wheel, and installs and removes it beside Cinder from
+           PyPI as the pages say
+debian     builds the Debian package, and looks at it; does the same with it
+           beside Cinder in a fresh Debian 13; needs Debian 13, such as
            devstack/release.sh trixie tests/packages/run.sh debian
 container  builds the container image, from a Debian 13 that mmdebstrap makes
            of the apt mirror of this machine, and runs its commands
@@ -27,12 +30,14 @@ case ${1:-} in
         usage
         exit 0
         ;;
+    wheel) needs=(python3-venv) ;;
     debian)
-        needs=(debhelper dh-python dpkg-dev lintian pybuild-plugin-pyproject
-            python3-all python3-pbr python3-setuptools)
+        needs=(build-essential debhelper debian-archive-keyring dh-python lintian
+            mmdebstrap pybuild-plugin-pyproject python3-all python3-pbr
+            python3-setuptools)
         ;;
     container)
-        needs=(buildah crun debian-archive-keyring mmdebstrap podman)
+        needs=(buildah debian-archive-keyring mmdebstrap)
         ;;
     *)
         usage >&2

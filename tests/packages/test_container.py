@@ -1,42 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The container image, built and used as on a host with podman."""
+"""The container image, built and used by buildah."""
 
 import pathlib
 import shutil
-import subprocess
 import uuid
 
 import fixtures
 import testtools
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
+from tests.packages import cinder_host
+
 #: What the machine trusts and asks, for pip in the image.
 OF_THE_MACHINE = ('etc/ssl/certs/ca-certificates.crt', 'etc/pip.conf')
+#: A tiers file, and where the commands look for one.
+EXAMPLE = cinder_host.TOP / 'etc' / 'cinder-tiers' / 'tiers.yaml'
 CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
-
-def run(*command, **options):
-    """Run a command; its standard output.
-
-    :raises AssertionError: it fails; the message is all that it said.
-    """
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        **options,
-    )
-    if done.returncode:
-        raise AssertionError(f'{command}: {done.stdout}{done.stderr}')
-    return done.stdout
-
-
-def debian_mirror():
-    """The mirror of Debian that apt uses."""
-    return run(
-        'bash', '-c', '. devstack/machine.sh && debian_mirror', cwd=TOP
-    ).strip()
+run = cinder_host.run
 
 
 class ContainerTest(testtools.TestCase):
@@ -52,7 +33,7 @@ class ContainerTest(testtools.TestCase):
         cls.make_base(folder)
         source = folder / 'source'
         # Of a worktree, pbr could not tell the version.
-        run('git', 'clone', '-q', TOP, source)
+        run('git', 'clone', '-q', cinder_host.TOP, source)
         run(
             *('buildah', 'bud', '--isolation', 'chroot', '--network', 'host'),
             *('--build-arg', f'DEBIAN={cls.base}'),
@@ -61,6 +42,12 @@ class ContainerTest(testtools.TestCase):
             *('--tag', cls.tag, source),
         )
         cls.addClassCleanup(run, 'buildah', 'rmi', '--force', cls.tag)
+        cls.entrypoint = run(
+            *('buildah', 'inspect', '--type', 'image', '--format'),
+            *('{{index .OCIv1.Config.Entrypoint 0}}', cls.tag),
+        ).strip()
+        cls.container = run('buildah', 'from', cls.tag).strip()
+        cls.addClassCleanup(run, 'buildah', 'rm', cls.container)
 
     @classmethod
     def make_base(cls, folder):
@@ -68,7 +55,8 @@ class ContainerTest(testtools.TestCase):
         root = folder / 'root.tar'
         run(
             *('mmdebstrap', '--variant=minbase', '--include=ca-certificates'),
-            *('trixie', root, f'deb {debian_mirror()} trixie main'),
+            '--dpkgopt=force-unsafe-io',
+            *('trixie', root, cinder_host.debian_source()),
         )
         extra = folder / 'extra'
         for name in OF_THE_MACHINE:
@@ -84,38 +72,35 @@ class ContainerTest(testtools.TestCase):
             run('buildah', 'rm', container)
         cls.addClassCleanup(run, 'buildah', 'rmi', '--force', cls.base)
 
-    def run_in_image(self, *command, arguments=()):
+    def run_in_image(self, *command, options=(), entrypoint=None):
+        """Run its entry point, or another one; the standard output.
+
+        podman is refused where the limits and cgroups of the machine are not
+        its own; buildah needs neither.
+        """
         return run(
-            *('podman', 'run', '--rm', '--network', 'none'),
-            *('--cgroups', 'disabled', *arguments, self.tag, *command),
+            *('buildah', 'run', '--isolation', 'chroot', *options),
+            *(self.container, '--', entrypoint or self.entrypoint, *command),
         )
 
     def test_a_tiers_file_of_the_host_is_validated(self):
         said = self.run_in_image(
             *('tier', 'validate', CATALOG),
-            arguments=(
-                '--volume',
-                f'{TOP / "etc/cinder-tiers/tiers.yaml"}:{CATALOG}:ro',
-            ),
+            options=('--volume', f'{EXAMPLE}:{CATALOG}:ro'),
         )
         self.assertIn('database', said)
 
     def test_it_has_the_libraries_of_ceph(self):
-        self.run_in_image(
-            *('-c', 'import rados, rbd'),
-            arguments=('--entrypoint', 'python3'),
-        )
+        self.run_in_image('-c', 'import rados, rbd', entrypoint='python3')
 
     def test_rally_finds_the_plugins(self):
         found = self.run_in_image(
             *('plugin', 'list', '--name', 'CinderTiers'),
-            arguments=(
-                *('--entrypoint', '/opt/cinder-tiers/bin/rally'),
-                *('--env', 'HOME=/tmp'),
-            ),
+            options=('--env', 'HOME=/tmp'),
+            entrypoint='/opt/cinder-tiers/bin/rally',
         )
         self.assertIn('CinderTiers.fleet_fio', found)
 
     def test_it_runs_with_no_rights_of_root(self):
-        user = self.run_in_image('-un', arguments=('--entrypoint', 'id'))
+        user = self.run_in_image('-un', entrypoint='id')
         self.assertEqual('cinder-tiers', user.strip())

@@ -5,38 +5,29 @@
 Needs Debian 13 or later.
 """
 
+import functools
 import os
 import pathlib
-import subprocess
+import shutil
 
 import fixtures
 import testtools
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
+from tests.packages import cinder_host
+
 #: Debian's own Python, whatever environment runs the test.
 ENVIRONMENT = {
     'HOME': os.environ.get('HOME', '/root'),
     'LC_ALL': 'C.UTF-8',
     'PATH': '/usr/sbin:/usr/bin:/sbin:/bin',
 }
+#: Of apt and dpkg, and what the services write when they start.
+NOTES = (
+    *('root/.cache', 'var/cache/apt', 'var/lib/apt', 'var/lib/dpkg'),
+    *('var/lib/state', 'var/log'),
+)
 
-
-def run(*command, **options):
-    """Runs a command, and shows all that it said if it fails.
-
-    :returns: its standard output.
-    :raises AssertionError: if it fails.
-    """
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        **options,
-    )
-    if done.returncode:
-        raise AssertionError(f'{command}: {done.stdout}{done.stderr}')
-    return done.stdout
+run = functools.partial(cinder_host.run, env=ENVIRONMENT)
 
 
 class DebianPackageTest(testtools.TestCase):
@@ -47,7 +38,7 @@ class DebianPackageTest(testtools.TestCase):
         folder.setUp()
         cls.addClassCleanup(folder.cleanUp)
         cls.source = pathlib.Path(folder.path, 'source')
-        run('git', 'clone', '-q', '--shared', TOP, cls.source)
+        run('git', 'clone', '-q', '--shared', cinder_host.TOP, cls.source)
         run('dpkg-buildpackage', '-us', '-uc', '-b', cwd=cls.source)
         [cls.package] = cls.source.parent.glob('*.deb')
         [cls.changes] = cls.source.parent.glob('*.changes')
@@ -83,3 +74,42 @@ class DebianPackageTest(testtools.TestCase):
 
     def test_lintian_finds_no_error(self):
         run('lintian', '--allow-root', '--fail-on', 'error', self.changes)
+
+    def test_it_is_used_and_removed_as_the_pages_say(self):
+        """In a fresh Debian with the Cinder of that Debian."""
+        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'root')
+        run(
+            *('mmdebstrap', '--variant=minbase', '--dpkgopt=force-unsafe-io'),
+            '--include=cinder-api,cinder-scheduler',
+            *('trixie', root, cinder_host.debian_source()),
+        )
+        (root / 'var/lib/state').mkdir()
+        host = cinder_host.CinderHost(root, '/usr/bin', '/var/lib/state')
+        before = files(root)
+        self.assertEqual(set(), host.used())
+        # What it depends on is there, because Cinder needs it.
+        shutil.copy(self.package, root / 'tmp.deb')
+        run('chroot', root, 'dpkg', '--install', 'tmp.deb')
+        (root / 'tmp.deb').unlink()
+        host.enable()
+        self.assertEqual(
+            {'TierFilter', 'TierWeigher', 'cinder_tiers.api'}, host.used()
+        )
+        host.disable()
+        self.assertEqual(set(), host.used())
+        run(
+            *('chroot', root, 'apt-get', '--yes'),
+            *('purge', 'python3-cinder-tiers'),
+        )
+        self.assertEqual(set(), host.used())
+        self.assertEqual(set(), before ^ files(root))
+
+
+def files(root):
+    """What is in a Debian, but for NOTES."""
+    notes = [root / name for name in NOTES]
+    return {
+        str(path)
+        for path in root.rglob('*')
+        if not any(map(path.is_relative_to, notes))
+    }
