@@ -15,6 +15,7 @@ import re
 
 from cinder import exception
 from cinder import objects
+from cinder import utils
 from cinder.volume import configuration as cinder_configuration
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
@@ -124,7 +125,7 @@ class PoolDriver(rbd.RBDDriver):
         self, client: rbd.RADOSClient, parent_name: str, parent_snap: str
     ) -> None:
         if not isinstance(parent_name, _Parent):
-            if self._is_moving(client, parent_name):
+            if self._is_moving(parent_name, client):
                 # As for `delete_snapshot` of the backend.
                 LOG.warning(
                     'Snapshot %(snapshot)s of %(parent)s, which nothing needs '
@@ -140,17 +141,24 @@ class PoolDriver(rbd.RBDDriver):
                 elsewhere, str(parent_name), parent_snap
             )
 
-    def _is_moving(self, client: rbd.RADOSClient, name: str) -> bool:
+    def _is_moving(
+        self, name: str, client: rbd.RADOSClient | None = None
+    ) -> bool:
+        """Return whether librbd migrates an image, whoever began that.
+
+        :raises rbd.ImageNotFound: there is no such image.
+        """
         with rbd.RBDVolumeProxy(
             self,
             name,
             read_only=True,
-            client=client.cluster,
-            ioctx=client.ioctx,
+            client=client and client.cluster,
+            ioctx=client and client.ioctx,
         ) as image:
             return bool(image.features() & self.rbd.RBD_FEATURE_MIGRATING)
 
-    def _flatten(self, pool: str, volume_name: str) -> None:
+    @utils.limit_operations
+    def _do_flatten(self, volume_name: str, pool: str) -> None:
         """Flatten an image that does not move.
 
         librbd takes the parent off one that does, and then copies nothing of
@@ -168,7 +176,7 @@ class PoolDriver(rbd.RBDDriver):
                     f'{pool}/{volume_name} moves, and would lose what it has '
                     'from its parent'
                 )
-            super()._flatten(pool, volume_name)
+            image.flatten()
 
     def _on(self, rados_pool: str) -> 'PoolDriver':
         other = copy.copy(self)

@@ -29,6 +29,7 @@ from oslo_concurrency import lockutils
 from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_service import loopingcall
+from oslo_utils import units
 
 from cinder_tiers.driver import copies
 from cinder_tiers.driver import monitors
@@ -63,6 +64,8 @@ GO_ON_EVERY_S = 10
 END_WITHIN_S = 60
 #: The same where a service waits for the answer, by default for 60 s.
 END_BEFORE_REPLY_S = 20
+#: The longest that a retype waits for one of a clone to begin.
+ALONE_WITHIN_S = 10
 #: More images than a pool has.
 _ALL = 2**31
 
@@ -528,26 +531,50 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             with self._still(snapshot):
                 # Unlike that of a volume, a deletion stops no retype.
                 if self._move_of(snapshot) is None:
+                    self._check_migration(snapshot)
                     self._delete_snapshot(snapshot)
                     return
+
+    def _check_migration(self, snapshot: objects.Snapshot) -> None:
+        """Check that an administrator does not migrate an image either."""
+        name = snapshot.volume_name
+        with contextlib.suppress(self.rbd.ImageNotFound):
+            if self._of(snapshot)._is_moving(name):
+                LOG.warning(
+                    'Snapshot %(snapshot)s is not deleted: librbd migrates '
+                    'image %(image)s. Delete it when "rbd status" does not '
+                    'show the migration any more.',
+                    {'snapshot': snapshot.id, 'image': name},
+                )
+                raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
 
     def delete_volume(self, volume: objects.Volume) -> None:
         """See `delete_volume` of Cinder's driver; waits for a move to end.
 
         :raises exception.VolumeIsBusy: it, or a clone of it that must be
-            flattened for that, moves for longer than that.
+            flattened for that, moves for longer than that; or it has a
+            snapshot yet, whose deletion was refused.
         :raises exception.VolumeBackendAPIException: its image is still there.
         """
+        if not self._drivers:
+            super().delete_volume(volume)
+            return
         self._end_move(volume)
         with self._still(volume):
+            # A deletion with the snapshots goes on when that of one was
+            # refused, and Cinder's driver puts the image with that snapshot
+            # into the trash for ever.
+            if records.has_snapshots(volume.id):
+                raise exception.VolumeIsBusy(
+                    f'Volume {volume.id} has a snapshot yet.'
+                )
             try:
                 self._of(volume).delete_volume(volume)
             except self.rbd.ImageBusy as error:
                 raise exception.VolumeIsBusy(
                     f'Volume {volume.id} is not deleted yet: {error}.'
                 ) from error
-            if self._drivers:
-                self._check_deleted(volume)
+            self._check_deleted(volume)
 
     def _check_deleted(self, volume: objects.Volume) -> None:
         """Check that a volume has no image any more.
@@ -706,15 +733,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.VolumeMigrationFailed: the copy would lack the end.
         """
         super().before_volume_copy(context, src_vol, dest_vol, remote)
-        if self._drivers and src_vol.encryption_key_id:
-            # Cinder (29.0.0) copies as many bytes as a volume has; behind
-            # its header, an encrypted image has as many, too.
-            raise exception.VolumeMigrationFailed(
-                reason=f'volume {src_vol.id} is encrypted, and a copy by '
-                'Cinder would lack the end of its data. Attach a new volume '
-                'to a server, and copy the data there.'
-            )
         self._end_move(src_vol)
+        if self._drivers and src_vol.encryption_key_id:
+            self._check_copy(src_vol)
+
+    def _check_copy(self, volume: objects.Volume) -> None:
+        # Cinder (29.0.0) copies as many bytes as a volume has; an encrypted
+        # image has as many behind its header, until it is extended.
+        with rbd.RBDVolumeProxy(
+            self._of(volume), volume.name, read_only=True
+        ) as image:
+            lacking_bytes = image.size() - volume.size * units.Gi
+        if lacking_bytes > 0:
+            raise exception.VolumeMigrationFailed(
+                reason=f'volume {volume.id} is encrypted, and a copy by '
+                f'Cinder would lack the last {lacking_bytes} bytes of its '
+                'data. Attach a new volume to a server, and copy the data '
+                'there.'
+            )
 
     def update_migrated_volume(
         self,
@@ -735,7 +771,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         names = [wanted.image]
         if self._moves.are_some():
-            with self._images() as images:
+            # Else it is said when the image is looked at.
+            with contextlib.suppress(self.rbd.Error), self._images() as images:
                 names += [
                     one.image
                     for one in images.kin(wanted.source, wanted.image)
@@ -755,9 +792,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     def _alone(
         self, images: moving.ClusterImages, wanted: moving.Move
     ) -> collections.abc.Iterator[None]:
-        """While it is held, no clone of an image begins to move."""
+        """While it is held, no clone of an image begins to move.
+
+        :raises retyping.NotInPlace: one does now. Requests for the image wait
+            meanwhile, so this is not waited for long.
+        """
         names = {wanted.image}
-        # Else it is said when the image is looked at.
         with contextlib.suppress(self.rbd.Error):
             names |= {
                 one.image for one in images.kin(wanted.source, wanted.image)
@@ -765,9 +805,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         with contextlib.ExitStack() as held:
             # In one order, so that no two moves wait for each other.
             for name in sorted(names):
-                held.enter_context(
-                    lockutils.internal_lock(f'tiers-move-{name}')
-                )
+                lock = lockutils.internal_lock(f'tiers-move-{name}')
+                if not lock.acquire(timeout=ALONE_WITHIN_S):
+                    raise retyping.NotInPlace(
+                        [f'A retype of {name}, or of its parent, begins.']
+                    )
+                held.callback(lock.release)
             yield
 
     def _move(

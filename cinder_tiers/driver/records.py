@@ -33,6 +33,15 @@ def volume(ident: str) -> objects.Volume | None:
         return None
 
 
+def has_snapshots(ident: str) -> bool:
+    """Return whether Cinder has a snapshot of a volume."""
+    return bool(
+        objects.SnapshotList.get_all_for_volume(
+            cinder_context.get_admin_context(), ident
+        )
+    )
+
+
 def _volume_of_name(ident: str) -> objects.Volume | None:
     """The volume whose image has not its id in its name, but another one.
 

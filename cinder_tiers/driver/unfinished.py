@@ -81,6 +81,8 @@ class Moves:
         self._waiters = threading.BoundedSemaphore(MOST_WAITERS)
         #: Images of moves that are to be taken back.
         self._unanswered: set[str] = set()
+        #: Images of moves of an earlier process that were not looked at yet.
+        self._unseen: set[str] = set()
 
     def add(self, move: moving.Move) -> None:
         """Carry a move on from now."""
@@ -134,6 +136,9 @@ class Moves:
         """
         with self._connect() as images:
             for move in list(images.unfinished(rados_pools)):
+                with self._lock:
+                    self._unseen.add(move.image)
+                self.add(move)
                 self._try(self._resume, images, move)
 
     def _resume(self, images: moving.ClusterImages, move: moving.Move) -> None:
@@ -156,13 +161,18 @@ class Moves:
                     'image': move.image,
                 },
             )
+            with self._lock:
+                self._unseen.discard(move.image)
+                if self._moves.get(move.image) == move:
+                    del self._moves[move.image]
             return
-        self.add(move)
         if step is MoveStep.ABORT:
             with self._lock:
                 self._unanswered.add(move.image)
         elif self._pool_of(move.volume_id) == move.target:
             self._settle(move, is_answered=True)
+        with self._lock:
+            self._unseen.discard(move.image)
         if step is MoveStep.ABORT or state is moving.MoveState.OVER:
             self._go_on_with(images, move)
 
@@ -195,7 +205,9 @@ class Moves:
         try:
             with self._connect() as images:
                 for move in moves:
-                    self._try(self._go_on_with, images, move)
+                    is_seen = move.image not in self._unseen
+                    do = self._go_on_with if is_seen else self._resume
+                    self._try(do, images, move)
         except exception.VolumeBackendAPIException as error:
             LOG.warning('%d moves wait for the cluster: %s', len(moves), error)
 

@@ -428,7 +428,7 @@ class DriverContract(Families):
             )
         for clone in clones:
             service.driver.delete_volume(clone)
-        service.driver.delete_snapshot(snapshot)
+        service.delete_snapshot(self.context, snapshot)
         service.driver.delete_volume(volume)
         self.assert_nothing_left(*self.types)
 
@@ -473,18 +473,19 @@ class DriverContract(Families):
 
     def test_an_encrypted_volume_is_not_copied_without_its_end(self):
         service = self.serve()
-        volume, plain = (
-            self.add('slow', encryption_key_id=key)
-            for key in (str(uuid4()), None)
-        )
+        volume, extended, plain = (self.make(service, 'slow') for _ in '012')
+        volume.encryption_key_id = extended.encryption_key_id = str(uuid4())
+        with self.image('slow', volume.name) as image:
+            image.resize(driver_case.GIB + 2**21)
         copy = self.add('fast')
         error = self.assertRaises(
             exception.VolumeMigrationFailed,
             service.driver.before_volume_copy,
             *(self.context, volume, copy, 'dest'),
         )
-        self.assertIn('the end of its data', str(error))
-        service.driver.before_volume_copy(self.context, plain, copy, 'dest')
+        self.assertIn(f'the last {2**21} bytes', str(error))
+        for each in (extended, plain):
+            service.driver.before_volume_copy(self.context, each, copy, 'dest')
 
     def make_encrypted(self, _driver, volume, _context):
         """The image that Cinder makes of a file of qemu-img, without one."""
@@ -526,9 +527,9 @@ class DriverContract(Families):
 
     def assert_family_goes(self, service, volume, snapshots, clone):
         """Delete it, with the clone in another pool than its parent."""
-        service.driver.delete_snapshot(snapshots[1])
+        service.delete_snapshot(self.context, snapshots[1])
         for snapshot in snapshots[::2]:
-            service.driver.delete_snapshot(snapshot)
+            service.delete_snapshot(self.context, snapshot)
         for one in (clone, volume):
             service.driver.delete_volume(
                 objects.Volume.get_by_id(self.context, one.id)
@@ -717,7 +718,7 @@ class DriverContract(Families):
         volume, snapshots, _ = self.make_family(service, 'slow')
         before = self.sums_of('slow', volume, snapshots)
         self.retype(service, volume, 'fast')
-        service.driver.delete_snapshot(snapshots[0])
+        service.delete_snapshot(self.context, snapshots[0])
         self.assertEqual(0, self.images_in_trash('slow'))
         self.settle(service, volume, 'fast')
         with self.image('fast', volume.name, read_only=True) as image:
@@ -730,6 +731,48 @@ class DriverContract(Families):
             self.sums_of('fast', volume, snapshots[1:]),
         )
 
+    def test_no_snapshot_is_deleted_of_what_an_administrator_migrates(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        with self.ioctx('slow') as ioctx:
+            self.rbd.RBD().migration_prepare(
+                *(ioctx, volume.name, ioctx, volume.name)
+            )
+        before = self.sums_of('slow', volume, snapshots)
+        for each in (volume, *snapshots):
+            each.status = 'deleting'
+            each.save()
+        # It goes on to the volume when a snapshot is busy.
+        service.delete_volume(self.context, volume, cascade=True)
+        for each in (volume, *snapshots):
+            each.refresh()
+            self.assertEqual('available', each.status)
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+
+    def test_a_move_that_a_start_could_not_look_at_is_looked_at_again(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.retype(service, volume, 'fast')
+        reasons = ['no database']
+        settled = []
+
+        def pool_of(_ident):
+            if reasons:
+                raise exception.CinderException(reasons.pop())
+            return self.rados_pools['fast']
+
+        moves = unfinished.Moves(
+            service.driver._images,
+            pool_of,
+            lambda _move, is_answered: settled.append(is_answered),
+        )
+        moves.resume(list(self.rados_pools.values()))
+        self.assertEqual([], settled)
+        self.assertIsNotNone(moves.of(volume.name))
+        moves.go_on()
+        self.assertEqual([True], settled)
+        self.settle(service, volume, 'fast')
+
     def test_a_clone_that_moves_loses_nothing_with_its_parent(self):
         """Cinder's driver flattens it, which librbd does badly meanwhile."""
         service = self.serve()
@@ -737,7 +780,7 @@ class DriverContract(Families):
         before = self.sum_of('slow', clone.name)
         self.retype(service, clone, 'fast')
         for snapshot in snapshots:
-            service.driver.delete_snapshot(snapshot)
+            service.delete_snapshot(self.context, snapshot)
         # On a real cluster it may have come already.
         with contextlib.suppress(exception.VolumeIsBusy):
             service.driver.delete_volume(volume)
@@ -781,7 +824,7 @@ class DriverContract(Families):
         self.assertEqual(self.host_of('slow'), stale.volume.host)
         self.retype(service, volume, 'fast')
         self.settle(service, volume, 'fast')
-        service.driver.delete_snapshot(stale)
+        service.delete_snapshot(self.context, stale)
         with self.image('fast', volume.name, read_only=True) as image:
             self.assertNotIn(
                 stale.name, [one['name'] for one in image.list_snaps()]
@@ -929,7 +972,7 @@ class DriverContract(Families):
     def test_a_volume_with_a_kept_snapshot_does_not_move_and_is_told(self):
         service = self.serve()
         volume, snapshots, clone = self.make_family(service, 'slow')
-        service.driver.delete_snapshot(snapshots[1])
+        service.delete_snapshot(self.context, snapshots[1])
         log = self.capture_log()
         self.assertRaises(
             exception.VolumeMigrationFailed,

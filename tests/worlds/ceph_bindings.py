@@ -585,7 +585,13 @@ class _RBD:
             one.features & MIGRATING for one in self._cluster.children_of(old)
         ):
             raise SystemExit('librbd 16.2.15: segmentation fault')
-        new = self._cluster.add(target.name, new_name, old.size)
+        # The target may have its pool and its name.
+        old.is_named = False
+        try:
+            new = self._cluster.add(target.name, new_name, old.size)
+        except Error:
+            old.is_named = True
+            raise
         ident = new.id
         vars(new).update(
             copy.copy(vars(old)),
@@ -595,10 +601,11 @@ class _RBD:
             metadata=dict(old.metadata),
             snapshots=dict(old.snapshots),
             features=old.features | MIGRATING,
+            is_named=True,
         )
         for child in self._cluster.children_of(old):
             child.parent = new, child.parent[1]
-        old.in_trash, old.is_named = True, False
+        old.in_trash = True
         old.leaves_for = target.name
         old.features |= MIGRATING
         self._cluster.moves[new] = [old, PREPARED]

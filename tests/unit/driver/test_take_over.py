@@ -88,7 +88,7 @@ class TakeOverTestCase(memory_case.MemoryCase):
         self.assertEqual(before, self.sum_of(tier, clone.name))
         service.driver.delete_volume(clone)
         late = self.snapshot(service, volume)
-        service.driver.delete_snapshot(late)
+        service.delete_snapshot(self.context, late)
         self.assertEqual(before, self.sum_of(tier, volume.name))
 
     def test_volumes_go_to_one_backend_for_all_tiers_and_back(self):
@@ -127,7 +127,7 @@ class TakeOverTestCase(memory_case.MemoryCase):
             one.refresh()
             self.assertEqual(self.old_host('fast'), one.host)
             self.assert_is_served(old['fast'], 'fast', one, snapshot)
-            old['fast'].driver.delete_snapshot(snapshot)
+            old['fast'].delete_snapshot(self.context, snapshot)
             old['fast'].driver.delete_volume(one)
         for tier in self.types:
             self.assertEqual([], self.names_in(tier))
