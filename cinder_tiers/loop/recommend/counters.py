@@ -33,7 +33,7 @@ MAX_BYTES = 64 * 2**20
 #: With fewer I/Os per second, a volume is idle: what it does says nothing.
 LEAST_IOPS = 1.0
 _MOST_DISKS = 10_000
-#: Of a file: one each ten minutes for two months.
+# Each may be empty.
 _MOST_LOOKS = 10_000
 _MOST_CHARS = 60
 _SINCE_LAUNCH = (
@@ -177,27 +177,35 @@ def of_iostat(text: bytes) -> tuple[tuple[Volume, ...], ...]:
 
 
 def _documents(text: bytes, what: str) -> list[object]:
-    """Values of a text that has some JSON documents."""
+    """Values of a text that has one JSON document or more."""
     found: list[object] = []
     decoder = json.JSONDecoder()
     try:
-        rest = text.decode().strip()
-        end = 0
-        while (end < len(rest) or not found) and len(found) <= _MOST_LOOKS:
-            value, end = decoder.raw_decode(rest, end)
-            found.append(value)
-            while rest[end : end + 1].isspace():
-                end += 1
-    except (ValueError, RecursionError) as error:
-        raise record.RecordError(
-            f'found no JSON ({error}): expected the output of {what}'
-        ) from error
-    if len(found) > _MOST_LOOKS:
-        raise record.RecordError(
-            f'found more than {_MOST_LOOKS} outputs of {what}: remove the '
-            'oldest ones'
-        )
-    return found
+        decoded = text.decode()
+    except UnicodeDecodeError as error:
+        # No JSON has this character, so the output is named that has the byte.
+        decoded = text[: error.start].decode() + '\0'
+    end = 0
+    while True:
+        while decoded[end : end + 1].isspace():
+            end += 1
+        if found and end == len(decoded):
+            return found
+        if len(found) == _MOST_LOOKS:
+            raise record.RecordError(
+                f'found more than {_MOST_LOOKS} outputs of {what}: remove the '
+                'oldest ones'
+            )
+        try:
+            value, end = decoder.raw_decode(decoded, end)
+        except (ValueError, RecursionError) as error:
+            line = decoded.count('\n', 0, end) + 1
+            raise record.RecordError(
+                f'output {len(found) + 1}, which begins in line {line}: found '
+                f'no JSON ({error}): expected the complete output of {what}; '
+                'if the command was interrupted, remove what it wrote'
+            ) from error
+        found.append(value)
 
 
 def _look(found: object, what: str, output: str) -> tuple[Volume, ...]:

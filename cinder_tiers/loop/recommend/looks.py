@@ -27,8 +27,6 @@ def merged(
 
     :param looks: volumes of each look, from the first to the last.
     """
-    if len(looks) == 1:
-        return list(looks[0])
     seen: dict[str, list[Seen]] = {}
     # {name of an image: its pools in the last look that has it}
     last: dict[str, set[str | None]] = {}
@@ -39,11 +37,36 @@ def merged(
             now[_image(volume)].add(volume.pool)
         last.update(now)
     return [
-        _merged(each, len(looks))
+        _of_one_pool(
+            each[0] if len(looks) == 1 else _merged(each, len(looks)),
+            last[_image(each[0][0])],
+        )
         for each in seen.values()
         # Another pool was that of the volume before it was moved.
         if each[0][0].pool in last[_image(each[0][0])]
     ]
+
+
+def _of_one_pool(
+    found: Seen, pools: collections.abc.Collection[str | None]
+) -> Seen:
+    """Return a volume with its advice, which is none during a move.
+
+    :param pools: those with an image of its name.
+    """
+    if len(pools) == 1:
+        return found
+    volume, advice = found
+    names = ' and '.join(sorted(filter(None, pools)))
+    return volume, dataclasses.replace(
+        advice,
+        placing=recommendation.Placing.CANNOT_TELL,
+        to=None,
+        claims=(),
+        reason=f'an image of its name is in pools {names}, as while a volume '
+        'is moved: look again when it is in one of them',
+        certainty='',
+    )
 
 
 def _image(volume: counters.Volume) -> str:

@@ -244,8 +244,12 @@ def _place(
     )
 
 
-def _content(path: str, max_bytes: int) -> bytes:
+def _content(
+    path: str, max_bytes: int, *, otherwise: str = 'name another file'
+) -> bytes:
     """A file that a user named, whoever wrote it.
+
+    :param otherwise: what to do if it is too long
 
     :raises base.CommandFailed: it cannot be read, or is too long.
     """
@@ -257,7 +261,7 @@ def _content(path: str, max_bytes: int) -> bytes:
         ) from error
     if len(found) > max_bytes:
         raise base.CommandFailed(
-            f'{path}: has more than {max_bytes} bytes; name another file'
+            f'{path}: has more than {max_bytes} bytes; {otherwise}'
         )
     return found
 
@@ -295,7 +299,15 @@ def _looks(
     :raises base.CommandFailed: a file cannot be read, or is something else.
     """
     paths = parsed_args.diagnostics or [parsed_args.volumes]
-    contents = [_content(path, counters.MAX_BYTES) for path in paths]
+    otherwise = (
+        'remove the oldest outputs'
+        if parsed_args.volumes
+        else 'name another file'
+    )
+    contents = [
+        _content(path, counters.MAX_BYTES, otherwise=otherwise)
+        for path in paths
+    ]
     try:
         if parsed_args.volumes:
             return counters.of_iostat(*contents)

@@ -15,9 +15,11 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+import functools
 import itertools
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.recommend import load as loads
@@ -58,6 +60,88 @@ class TierPlace:
     claims: tuple[comparison.Claim, ...]
 
 
+class Pairs:
+    """Claims of each two tiers in the patterns of a load."""
+
+    def __init__(
+        self, claims: Sequence[comparison.Claim], patterns: Collection[str]
+    ) -> None:
+        self._claims: dict[tuple[str, str], list[comparison.Claim]] = {}
+        for claim in claims:
+            if claim.pattern in patterns:
+                for each in (claim, claim.reversed):
+                    self._claims.setdefault(
+                        (each.first_tier, each.second_tier), []
+                    ).append(each)
+        self.tiers = list(
+            dict.fromkeys(first for first, _second in self._claims)
+        )
+
+    def of(self, first: str, second: str) -> tuple[comparison.Claim, ...]:
+        """Claims of the second tier against the first."""
+        return tuple(self._claims.get((first, second), ()))
+
+    def has(
+        self, first: str, second: str, finding: comparison.DifferenceFinding
+    ) -> bool:
+        """Return whether the second tier has a finding in some pattern."""
+        return any(
+            claim.finding is finding for claim in self.of(first, second)
+        )
+
+    def is_settled(self, first: str, second: str) -> bool:
+        """Return whether the second is nowhere worse, nor may be."""
+        return bool(self.of(first, second)) and all(
+            claim.finding
+            in (
+                comparison.DifferenceFinding.BETTER,
+                comparison.DifferenceFinding.NO_RELEVANT_DIFFERENCE,
+            )
+            for claim in self.of(first, second)
+        )
+
+    def is_better(self, first: str, second: str) -> bool:
+        """Return whether the second is better somewhere, and nowhere worse."""
+        return self.is_settled(first, second) and self.has(
+            first, second, comparison.DifferenceFinding.BETTER
+        )
+
+    @functools.cached_property
+    def best(self) -> list[str]:
+        """The tiers that are nowhere worse than another."""
+        return [
+            tier
+            for tier in self.tiers
+            if all(
+                self.is_settled(other, tier)
+                for other in self.tiers
+                if other != tier
+            )
+        ]
+
+    @functools.cached_property
+    def order(self) -> list[str]:
+        """The tiers by what was measured, the one that leads first."""
+
+        def lead(tier: str) -> tuple[int, float]:
+            wins, total = 0, 0.0
+            for other in self.tiers:
+                for claim in self.of(other, tier):
+                    if claim.difference_percent is not None:
+                        gain = _gain(claim.quantity, claim.difference_percent)
+                        wins += (gain > 0) - (gain < 0)
+                        total += gain
+            return wins, total
+
+        return sorted(self.tiers, key=lead, reverse=True)
+
+
+def _gain(quantity: str, difference_percent: float) -> float:
+    """Return the gain of the second side in percent; negative: worse."""
+    is_least = expectations.quantity(quantity).is_least
+    return (1 if is_least else -1) * difference_percent
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
     """Recommendation for a load."""
@@ -73,6 +157,8 @@ class Recommendation:
     places: tuple[TierPlace, ...]
     #: why there is none, or no clear one; else empty
     reason: str
+    #: what all loads share that are like the same patterns
+    pairs: Pairs = dataclasses.field(repr=False, compare=False)
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -134,7 +220,8 @@ def recommend(
     """
     if tiers is not None:
         found = [_with_tiers(run, tiers) for run in found]
-    like = [_like(found, each) for each in wanted]
+    measured = _measured(found)
+    like = [_like(measured, each) for each in wanted]
     patterns = {name for names, _, _ in like for name in names}
     if not patterns:
         compared = comparison.Comparison(circumstances=(), claims=())
@@ -142,12 +229,17 @@ def recommend(
         compared = comparison.pairs_of_tiers(
             found, question, patterns=patterns
         )
+    # Days of looks at volumes have many loads, and few answers.
+    answers = {
+        names: _answer(Pairs(compared.claims, names))
+        for names in {names for names, _, _ in like}
+    }
     return PlacingAdvice(
         circumstances=compared.circumstances,
         claims=compared.claims,
         recommendations=tuple(
-            _recommendation(each, its, compared.claims)
-            for each, its in zip(wanted, like, strict=True)
+            _recommendation(load, its, answers[its[0]])
+            for load, its in zip(wanted, like, strict=True)
         ),
     )
 
@@ -164,20 +256,34 @@ def _with_tiers(
 _Like = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
-def _like(found: Sequence[run_result.RunResult], load: loads.Load) -> _Like:
-    near: dict[str, loads.Likeness] = {}
-    far: dict[str, loads.Likeness] = {}
+def _measured(
+    found: Sequence[run_result.RunResult],
+) -> list[tuple[str, loads.Load]]:
+    """Return the names of measured patterns with their loads, each once."""
+    measured: dict[
+        tuple[str, fio_pattern.Pattern, fio_pattern.Profile], None
+    ] = {}
     for run in found:
         for each in (each for tier in run.tiers for each in tier.patterns):
             try:
                 pattern = run.pattern_of(each)
             except ValueError:
                 continue  # a file may have patterns that nobody knows
-            likeness = loads.compare(
-                load,
-                loads.of_pattern(pattern, run.profile.method),
-            )
-            (far if likeness.unlike else near)[each.pattern] = likeness
+            measured[each.pattern, pattern, run.profile.method] = None
+    return [
+        (name, loads.of_pattern(pattern, method))
+        for name, pattern, method in measured
+    ]
+
+
+def _like(
+    measured: Sequence[tuple[str, loads.Load]], load: loads.Load
+) -> _Like:
+    near: dict[str, loads.Likeness] = {}
+    far: dict[str, loads.Likeness] = {}
+    for name, pattern in measured:
+        likeness = loads.compare(load, pattern)
+        (far if likeness.unlike else near)[name] = likeness
     # The same name may be of another pattern in another run.
     for name in far:
         near.pop(name, None)
@@ -205,90 +311,13 @@ def _like(found: Sequence[run_result.RunResult], load: loads.Load) -> _Like:
     return tuple(near), tuple(nearly), reason
 
 
-class _Pairs:
-    """Claims of each two tiers in the patterns of a load."""
-
-    def __init__(
-        self, claims: Sequence[comparison.Claim], patterns: Collection[str]
-    ) -> None:
-        self._claims: dict[tuple[str, str], list[comparison.Claim]] = {}
-        for claim in claims:
-            if claim.pattern in patterns:
-                for each in (claim, claim.reversed):
-                    self._claims.setdefault(
-                        (each.first_tier, each.second_tier), []
-                    ).append(each)
-        self.tiers = list(
-            dict.fromkeys(first for first, _second in self._claims)
-        )
-
-    def of(self, first: str, second: str) -> tuple[comparison.Claim, ...]:
-        """Claims of the second tier against the first."""
-        return tuple(self._claims.get((first, second), ()))
-
-    def has(
-        self, first: str, second: str, finding: comparison.DifferenceFinding
-    ) -> bool:
-        """Return whether the second tier has a finding in some pattern."""
-        return any(
-            claim.finding is finding for claim in self.of(first, second)
-        )
-
-    def is_settled(self, first: str, second: str) -> bool:
-        """Return whether the second is nowhere worse, nor may be."""
-        return bool(self.of(first, second)) and all(
-            claim.finding
-            in (
-                comparison.DifferenceFinding.BETTER,
-                comparison.DifferenceFinding.NO_RELEVANT_DIFFERENCE,
-            )
-            for claim in self.of(first, second)
-        )
-
-    def is_better(self, first: str, second: str) -> bool:
-        """Return whether the second is better somewhere, and nowhere worse."""
-        return self.is_settled(first, second) and self.has(
-            first, second, comparison.DifferenceFinding.BETTER
-        )
-
-    def in_order(self) -> list[str]:
-        """The tiers by what was measured, the one that leads first."""
-
-        def lead(tier: str) -> tuple[int, float]:
-            wins, total = 0, 0.0
-            for other in self.tiers:
-                for claim in self.of(other, tier):
-                    if claim.difference_percent is not None:
-                        gain = _gain(claim.quantity, claim.difference_percent)
-                        wins += (gain > 0) - (gain < 0)
-                        total += gain
-            return wins, total
-
-        return sorted(self.tiers, key=lead, reverse=True)
+#: (pairs, places of the tiers, why there is none, or no clear one)
+_Answer = tuple[Pairs, tuple[TierPlace, ...], str]
 
 
-def _gain(quantity: str, difference_percent: float) -> float:
-    """Return the gain of the second side in percent; negative: worse."""
-    is_least = expectations.quantity(quantity).is_least
-    return (1 if is_least else -1) * difference_percent
-
-
-def _recommendation(
-    load: loads.Load, like: _Like, claims: Sequence[comparison.Claim]
-) -> Recommendation:
-    patterns, nearly, reason = like
-    pairs = _Pairs(claims, patterns)
-    best = [
-        tier
-        for tier in pairs.tiers
-        if all(
-            pairs.is_settled(other, tier)
-            for other in pairs.tiers
-            if other != tier
-        )
-    ]
-    order = pairs.in_order()
-    lead = next((tier for tier in order if tier in best), '')
+def _answer(pairs: Pairs) -> _Answer:
+    order = pairs.order
+    lead = next((tier for tier in order if tier in pairs.best), '')
     if lead:
         order = [lead, *(tier for tier in order if tier != lead)]
     elif order:
@@ -296,32 +325,44 @@ def _recommendation(
     places = tuple(
         TierPlace(
             tier=tier,
-            standing=_standing(tier, best, pairs),
+            standing=_standing(tier, pairs),
             claims=pairs.of(lead, tier) if tier != lead else (),
         )
         for tier in order
     )
-    if not reason and not places:
+    reason = ''
+    if not places:
         reason = 'no two tiers were compared in what is like it'
-    elif not reason and not best:
+    elif not pairs.best:
         reason = (
             f'{lead} leads, and is not known to be better than '
             + ', '.join(
                 tier for tier in order[1:] if not pairs.is_settled(tier, lead)
             )
         )
+    return pairs, places, reason
+
+
+def _recommendation(
+    load: loads.Load, like: _Like, answer: _Answer
+) -> Recommendation:
+    patterns, nearly, why_none = like
+    pairs, places, reason = answer
     return Recommendation(
         load=load,
         patterns=patterns,
         nearly=nearly,
         places=places,
-        reason=reason,
+        reason=why_none or reason,
+        pairs=pairs,
     )
 
 
-def _standing(tier: str, best: Sequence[str], pairs: _Pairs) -> Standing:
-    if tier in best:
-        return Standing.RECOMMENDED if len(best) == 1 else Standing.AS_GOOD
+def _standing(tier: str, pairs: Pairs) -> Standing:
+    if tier in pairs.best:
+        return (
+            Standing.RECOMMENDED if len(pairs.best) == 1 else Standing.AS_GOOD
+        )
     if any(
         pairs.is_better(tier, other) for other in pairs.tiers if other != tier
     ):
@@ -347,7 +388,6 @@ def moves(
         _move(
             of_load.get(name),
             tuple(tiers),
-            advice.claims,
             doubt=(doubts or {}).get(name, ''),
         )
         for name, tiers in placed.items()
@@ -357,7 +397,6 @@ def moves(
 def _move(
     found: Recommendation | None,
     tiers: tuple[str, ...],
-    claims: Sequence[comparison.Claim],
     *,
     doubt: str,
 ) -> VolumeAdvice:
@@ -369,12 +408,11 @@ def _move(
             tier=tier,
             placing=placing,
             to=to,
-            claims=pairs.of(tier, to) if tier and to else (),
+            claims=found.pairs.of(tier, to) if found and tier and to else (),
             reason=reason,
         )
 
     tier = tiers[0] if len(tiers) == 1 else None
-    pairs = _Pairs(claims, found.patterns if found else ())
     if found is None and doubt:
         return say(Placing.CANNOT_TELL, doubt)
     if found is None:
@@ -389,6 +427,7 @@ def _move(
         )
     if not found.places:
         return say(Placing.CANNOT_TELL, found.reason)
+    pairs = found.pairs
     if tier not in pairs.tiers:
         return say(
             Placing.CANNOT_TELL,
@@ -400,9 +439,7 @@ def _move(
             Placing.RIGHT,
             f'{", ".join(others)}: no relevant difference' if others else '',
         )
-    better = [
-        other for other in pairs.in_order() if pairs.is_better(tier, other)
-    ]
+    better = [other for other in pairs.order if pairs.is_better(tier, other)]
     if better:
         return say(
             Placing.WRONG,

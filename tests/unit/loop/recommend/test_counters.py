@@ -59,11 +59,11 @@ class CountersTestCase(testtools.TestCase):
         )
         wrong = {**two, 'read_ops': None}
         for text, said in (
-            (f'{json.dumps([one])}[{{', 'found no JSON'),
+            (f'{json.dumps([one])}[{{', 'output 2, which begins in line 1: '),
             (f'{json.dumps([one])}7', 'output 2, rbd perf'),
             (f'[]{json.dumps([wrong])}', 'output 2, image 1: read_ops'),
             ('[]' * 10_001, 'more than 10000 outputs'),
-            (b'\xff', 'found no JSON'),
+            (b'\xff', 'output 1, which begins in line 1: found no JSON'),
             ('[' * 100_000, 'found no JSON'),
         ):
             error = self.assertRaises(
@@ -72,6 +72,31 @@ class CountersTestCase(testtools.TestCase):
                 text if isinstance(text, bytes) else text.encode(),
             )
             self.assertIn(said, str(error))
+
+    @ddt.data(
+        b'[{"image": "vol',
+        b'[{"image": "vol\n[]\n',
+        b'[{"image": "v\xff"}]',
+        b'\0\n[]',
+        b'\xef\xbb\xbf[]',
+        b'garbage',
+        b'[' * 100_000,
+    )
+    def test_one_output_that_is_cut_off_is_named(self, cut):
+        good = json.dumps([test_recommendation.image()], indent=1).encode()
+        lines = good.count(b'\n') + 1
+        error = self.assertRaises(
+            record.RecordError,
+            counters.of_iostat,
+            b'\n%b\n%b\n%b' % (good, good, cut),
+        )
+        self.assertIn(
+            f'output 3, which begins in line {2 + 2 * lines}: found no JSON',
+            str(error),
+        )
+        self.assertIn(
+            'if the command was interrupted, remove what it wrote', str(error)
+        )
 
     def test_an_image_that_does_next_to_nothing_is_idle(self):
         idle = test_recommendation.image(write_ops=0.4, read_ops=0.2)

@@ -29,7 +29,7 @@ class OrderedTestCase(test_recommend_command.RecommendCase):
                     {**wrong, 'image': 'volume-../etc'},
                     {
                         **wrong,
-                        'image': f'volume-{ident}',
+                        'image': 'volume-of-another',
                         'pool': 'tier-database',
                     },
                 ]
@@ -113,6 +113,54 @@ class OrderedTestCase(test_recommend_command.RecommendCase):
         }
         self.assertEqual({idents[0], idents[1], idents[3]}, set(reasons))
         self.assertIn('seen in 6 of 10 looks with load', reasons[idents[1]])
+
+    def test_an_image_in_two_pools_is_not_ordered(self):
+        """While Cinder migrates a volume, its copy has the same name."""
+        busy = test_recommendation.image(
+            image='volume-7c1f0a9e-53b4-4f0e-9a55-0d3c6a8b1e42',
+            read_ops=0.0,
+            read_bytes=0.0,
+            write_bytes=400 * 4096.0,
+            write_latency=20e6,
+        )
+        self.catalog = self.write(
+            'two.yaml',
+            test_recommend_command.TIERS
+            + test_recommend_command.TIERS.partition('  general:\n')[2]
+            .join(['  archive:\n', ''])
+            .replace('    fallback: true\n', '')
+            .replace('tier-general', 'tier-archive'),
+        )
+        tiers = test_recommendation.MovesTestCase.RUN
+        self.result = self.write(
+            'three.json',
+            run_result.write(
+                test_recommendation.run({**tiers, 'archive': tiers['general']})
+            ),
+        )
+        both = [busy, {**busy, 'pool': 'tier-archive'}]
+        saved = self.folder / 'moves.json'
+        for looks in ([both], [[busy], both, []]):
+            path = self.write('looks.json', ''.join(map(json.dumps, looks)))
+            ran = self.recommend(
+                '--volumes', path, '--out', str(saved), '-f', 'json'
+            )
+            self.assertEqual(3, ran.status, ran.stderr)
+            self.assertEqual((), order_file.read(str(saved)).steps)
+            rows = json.loads(ran.stdout)
+            self.assertEqual(2, len(rows))
+            for row in rows:
+                self.assertEqual('cannot tell', row['Finding'])
+                self.assertIn(
+                    'in pools tier-archive and tier-general', row['Reason']
+                )
+        # One of both pools is left after the migration.
+        path = self.write(
+            'looks.json', ''.join(map(json.dumps, [both, [busy]]))
+        )
+        ran = self.recommend('--volumes', path, '--out', str(saved))
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertEqual(1, len(order_file.read(str(saved)).steps))
 
     def test_looks_that_contradict_each_other_do_not_tell(self):
         random = test_recommendation.image(

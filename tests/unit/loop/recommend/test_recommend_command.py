@@ -9,6 +9,7 @@ import tempfile
 import testtools
 
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.recommend import counters
 from tests.unit.cli import shell
 from tests.unit.loop.recommend import test_recommendation
 
@@ -160,6 +161,21 @@ class RecommendTestCase(RecommendCase):
         self.assertEqual(('cannot tell', '-'), (row['Finding'], row['Tier']))
         self.assertIn('nothing like it was measured', row['Reason'])
 
+    def test_outputs_that_are_too_long_lose_the_oldest(self):
+        path = self.folder / 'looks.json'
+        with path.open('wb') as file:
+            file.truncate(counters.MAX_BYTES + 1)
+        for option, said in (
+            ('--volumes', 'remove the oldest outputs'),
+            ('--diagnostics', 'name another file'),
+        ):
+            ran = self.recommend(option, str(path))
+            self.assertEqual(1, ran.status, ran.stderr)
+            self.assertIn(
+                f'has more than {counters.MAX_BYTES} bytes; {said}',
+                ' '.join(ran.stderr.split()),
+            )
+
     def test_volumes_on_the_wrong_tier(self):
         wrong = test_recommendation.image(
             read_ops=0.0,
@@ -169,7 +185,7 @@ class RecommendTestCase(RecommendCase):
         )
         volumes = [
             wrong,
-            {**wrong, 'pool': 'tier-database'},
+            {**wrong, 'pool': 'tier-database', 'image': 'volume-2'},
             {**wrong, 'image': 'sleeper', 'write_ops': 0.1},
         ]
         path = self.write('iostat.json', json.dumps(volumes))
@@ -261,7 +277,7 @@ class RecommendTestCase(RecommendCase):
             (('--pattern', 'x', '--cluster', 'c'), 2, '--cluster requires'),
             (('--job', '/nowhere'), 1, 'cannot read /nowhere'),
             (('--volumes', str(self.folder)), 1, 'cannot read'),
-            (('--volumes', self.catalog), 1, 'tiers.yaml: found no JSON'),
+            (('--volumes', self.catalog), 1, 'line 1: found no JSON'),
             (
                 ('--diagnostics', self.result, '--on', 'general'),
                 1,

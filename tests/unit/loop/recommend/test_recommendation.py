@@ -4,6 +4,7 @@
 
 import dataclasses
 import json
+import sys
 
 import numpy
 import testtools
@@ -278,6 +279,30 @@ class RecommendationTestCase(testtools.TestCase):
             ),
         )
         self.assertEqual([], recommended([one, other], load())[0])
+
+    def test_many_loads_share_what_is_the_same_for_all(self):
+        """Days of looks have some 100,000 loads."""
+        read = []
+
+        def count(frame, event, _):
+            if event == 'call' and frame.f_code is loads.of_pattern.__code__:
+                read.append(frame)
+
+        runs = [run(MovesTestCase.RUN, nonce=nonce) for nonce in 'abc']
+        wanted = [seen(in_flight=5 + number / 10) for number in range(50)]
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            found = recommendation.recommend(runs, wanted, IOPS)
+        finally:
+            sys.setprofile(before)
+        self.assertEqual(2, len(read))
+        first, *others = found.recommendations
+        self.assertEqual(('rand-write', 'seq-write'), first.patterns)
+        self.assertNotEqual(first.nearly, others[0].nearly)
+        for each in others:
+            self.assertIs(first.places, each.places)
+            self.assertIs(first.pairs, each.pairs)
 
     def test_tiers_of_another_file_are_left_out(self):
         found = run({'a': {'rand-write': (1, 2)}, 'b': {'rand-write': (3, 4)}})
