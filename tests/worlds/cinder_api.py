@@ -63,7 +63,8 @@ class CinderApi:
     def arguments_of(self, role, project=PROJECT):
         """Arguments of `openstack` for a user who logs in with Keystone.
 
-        :param role: admin; member; or seer, a member who sees extra specs.
+        :param role: admin; member; seer, a member who sees extra specs; or
+            keeper, an administrator who sees no encryption of volume types.
         :param project: id of the project.
         """
         return [

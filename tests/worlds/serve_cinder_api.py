@@ -16,7 +16,8 @@ stand-ins for Glance and Keystone know, at /image and /identity;
 `forbid_namespaces` changes the policy of the former.
 
 A token is `role:project`: it stands for a user with that role there. A seer is
-a member to whom a lenient policy shows extra specs.
+a member to whom a lenient policy shows extra specs, and a keeper an
+administrator to whom a strict one shows no encryption of volume types.
 """
 
 import contextlib
@@ -66,12 +67,14 @@ backend_url = file://{folder}
 """
 POLICY = """
 volume_extension:types_extra_specs:read_sensitive: role:admin or role:seer
+volume_extension:volume_type_encryption:get: role:admin and not role:keeper
 """
 #: As Keystone's bootstrap makes them imply each other.
 IMPLIED_ROLES = {
     'admin': 'admin,member,reader',
     'member': 'member,reader',
     'seer': 'seer,member,reader',
+    'keeper': 'keeper,admin,member,reader',
 }
 AUTH_TOKEN = 'keystonemiddleware.auth_token:filter_factory'
 

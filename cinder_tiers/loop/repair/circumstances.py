@@ -3,19 +3,26 @@
 """Reads what a repair depends on beside the volumes. Writes nothing."""
 
 import collections.abc
+import dataclasses
 import math
 
 import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import qos_specs
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import cinder
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import type_encryption
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
+
+#: As storage protocol: of the RBD driver, and of those that do not say it.
+_MAY_BE_CEPH = ('ceph', 'unknown', '', None)
 
 
 def observe(
@@ -69,10 +76,53 @@ def observe(
             residency=residency,
             places=places or {},
             types=visible_cloud.observe_types(connection).types,
-            encryptions=type_encryption.of_types(
-                connection, {one.name: one.id for one in types}
+            not_ceph=frozenset(
+                one.name
+                for one in backends
+                if one.capabilities.get('storage_protocol') not in _MAY_BE_CEPH
             ),
         )
+
+
+def with_encryptions(
+    connection: openstack.connection.Connection,
+    around: repair.Circumstances,
+    steps: collections.abc.Iterable[repair.RepairStep],
+) -> repair.Circumstances:
+    """Add the encryptions of the volume types that steps replace and give.
+
+    Cinder is asked for each of these types, and for no others.
+
+    :param steps: steps that were planned without these encryptions.
+    :raises errors.TiersError: Cinder does not answer.
+    """
+    names = {
+        name
+        for one in steps
+        if one.retype_to
+        for name in (one.volume.type_name, one.retype_to)
+    }
+
+    def read(
+        name: str, type_id: str
+    ) -> tuple[str, cinder.TypeEncryption | str | None]:
+        try:
+            return name, type_encryption.of_type(connection, name, type_id)
+        except errors.NotVisible as error:
+            return name, str(error)
+
+    return dataclasses.replace(
+        around,
+        encryptions={
+            name: found
+            for name, found in side_by_side.each(
+                lambda one: read(one.name, one.type_id),
+                [one for one in around.types if one.name in names],
+                at_once=side_by_side.API_AT_ONCE,
+            )
+            if found
+        },
+    )
 
 
 def _free_gib(capabilities: collections.abc.Mapping[str, object]) -> float:

@@ -2,10 +2,12 @@
 
 """Observes volumes, and makes a plan of what was asked for. Writes nothing."""
 
+import collections.abc
 import dataclasses
 
 import openstack.connection
 
+from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import decision
@@ -68,6 +70,20 @@ def plan(
         if flattens
         else None,
     )
+    made = _made(asked, listed, around)
+    if any(one.retype_to for one in made.steps):
+        # Only now are the types known whose encryption matters, and it only
+        # adds refusals to these steps.
+        around = circumstances.with_encryptions(connection, around, made.steps)
+        made = _made(asked, listed, around)
+    return made
+
+
+def _made(
+    asked: Asked,
+    listed: collections.abc.Sequence[audit_volumes.ListedVolume],
+    around: repair.Circumstances,
+) -> repair.RepairPlan:
     chosen = asked.volumes or None
     if asked.orders and asked.is_undo:
         return repair.RepairPlan(

@@ -96,10 +96,13 @@ class Circumstances:
     )
     #: Volume types, with the projects that may use them.
     types: tuple[facts.KnownType, ...] = ()
-    #: {name of a volume type: its encryption}, of those that have one.
-    encryptions: collections.abc.Mapping[str, cinder.TypeEncryption] = (
+    #: {name of a volume type: its encryption, or why that is unknown}, of
+    #: those that may have one and matter to a step.
+    encryptions: collections.abc.Mapping[str, cinder.TypeEncryption | str] = (
         dataclasses.field(default_factory=dict)
     )
+    #: host@backend#pool of those that say that their storage is not Ceph.
+    not_ceph: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -391,7 +394,7 @@ def objections(
     *,
     retype_to: str | None,
     migrate_to: str | None,
-    targets: collections.abc.Iterable[str],
+    targets: collections.abc.Collection[str],
     circumstances: Circumstances,
 ) -> collections.abc.Iterator[str]:
     """Yield reasons why Cinder would refuse or not complete a step.
@@ -426,7 +429,7 @@ def objections(
             'tiers under back_end'
         )
     if retype_to:
-        yield from _encrypted(volume, retype_to, circumstances.encryptions)
+        yield from _encrypted(volume, kind, retype_to, targets, circumstances)
     if kind is RepairKind.TYPE:
         return
     if volume.status == 'in-use':
@@ -449,37 +452,60 @@ def objections(
 
 def _encrypted(
     volume: facts.KnownVolume,
+    kind: RepairKind,
     retype_to: str,
-    encryptions: collections.abc.Mapping[str, cinder.TypeEncryption],
+    targets: collections.abc.Collection[str],
+    circumstances: Circumstances,
 ) -> collections.abc.Iterator[str]:
     """Explain why a volume that is encrypted, or would be, gets no new type.
 
     If one of the two types has an encryption, the same or not, Cinder does not
     ask the driver (VolumeManager.retype, 29.0.0): it refuses, or copies. A
-    copy between images of Ceph fails if the encryption changes, as librbd has
-    no device for dm-crypt. Else it ends at the size of the volume, and the
-    image is longer by its LUKS header: that much of the end is lost.
+    copy from or to an image of Ceph fails if the encryption changes, as librbd
+    has no device for dm-crypt. Else it ends at the size of the volume, and an
+    image of Ceph is longer by its LUKS header: that much of the end is lost.
     """
+    keeps = kind is RepairKind.TYPE
+    from_ceph = (volume.host or '') not in circumstances.not_ceph
+    to_ceph = not (targets and circumstances.not_ceph.issuperset(targets))
+    found = [
+        circumstances.encryptions.get(name)
+        for name in (volume.type_name or '', retype_to)
+    ]
+    for one in found:
+        if isinstance(one, str):
+            if keeps or from_ceph or to_ceph:
+                yield one
+            return
     before, after = (
-        one and dataclasses.replace(one, name='')
-        for one in map(encryptions.get, (volume.type_name or '', retype_to))
+        dataclasses.replace(one, name='')
+        if isinstance(one, cinder.TypeEncryption)
+        else None
+        for one in found
     )
     if not (volume.is_encrypted or before or after):
         return
     effect = 'which fails'
     if before == after:
-        found, effect = 'it is encrypted', 'without the end of its data'
+        words, effect = 'it is encrypted', 'without the end of its data'
     elif not before:
-        found = f'it is not encrypted, and the volume type {retype_to} is'
+        words = f'it is not encrypted, and the volume type {retype_to} is'
     elif not after:
-        found = f'it is encrypted, and the volume type {retype_to} is not'
+        words = f'it is encrypted, and the volume type {retype_to} is not'
     else:
-        found = f'the volume type {retype_to} encrypts in another way'
-    yield (
-        f'{found}: to change the type, Cinder copies all of the volume, in '
-        f'Ceph {effect}. Attach a new volume of type {retype_to} to a server, '
-        'and copy the data there'
-    )
+        words = f'the volume type {retype_to} encrypts in another way'
+    words += ': to change the type, Cinder copies all of the volume, '
+    if from_ceph or (to_ceph and before != after and not keeps):
+        yield (
+            f'{words}in Ceph {effect}. Attach a new volume of type {retype_to}'
+            ' to a server, and copy the data there'
+        )
+    elif keeps and (before or after):
+        yield (
+            f'{words}and this step moves no data. Detach it, and run '
+            f'"openstack volume set --type {retype_to} --migration-policy '
+            'on-demand" on it'
+        )
 
 
 def _cut_off(

@@ -45,7 +45,7 @@ def of_types(
     :returns: {name: encryption} of those that have one.
     """
     read = side_by_side.each(
-        lambda one: _read(connection, *one),
+        lambda one: of_type(connection, *one),
         types.items(),
         at_once=side_by_side.API_AT_ONCE,
     )
@@ -60,12 +60,16 @@ def read(
         found = volume_types.find(connection.block_storage, name)
     if found is None:
         return None
-    return _read(connection, name, found.id)
+    return of_type(connection, name, found.id)
 
 
-def _read(
+def of_type(
     connection: openstack.connection.Connection, name: str, type_id: str
 ) -> cinder_state.TypeEncryption | None:
+    """The encryption of a volume type; None when it has none.
+
+    :raises errors.NotVisible: Cinder refuses it to the user.
+    """
     with openstack_client.asking_as_admin(
         f'show the encryption of volume type {name}'
     ):

@@ -440,6 +440,80 @@ class RepairTestCase(testtools.TestCase):
         self.assertEqual('', step.refusal)
 
     @ddt.data(
+        # What is equal is copied as it is; of Ceph, without its end.
+        (LUKS, LUKS, (SLOW, FAST), False),
+        (LUKS, LUKS, (SLOW,), False),
+        (LUKS, LUKS, (FAST,), True),
+        # Its type has had an encryption.
+        (None, None, (SLOW,), False),
+        (None, None, (FAST,), True),
+        # What is not goes through dm-crypt, which Ceph has not.
+        (LUKS, None, (SLOW, FAST), False),
+        (None, LUKS, (SLOW, FAST), False),
+        (LUKS, None, (SLOW,), True),
+        (LUKS, None, (FAST,), True),
+        # Nobody may see it.
+        ('hidden', LUKS, (SLOW, FAST), False),
+        (None, 'hidden', (SLOW,), True),
+        (None, 'hidden', (FAST,), True),
+    )
+    @ddt.unpack
+    def test_other_storage_than_ceph_copies_what_is_encrypted(
+        self, before, after, not_ceph, is_refused
+    ):
+        around = {
+            'encryptions': {
+                name: one
+                for name, one in (('old', before), ('fast', after))
+                if one
+            },
+            'not_ceph': frozenset(not_ceph),
+        }
+        for verdict in (FOLLOWS, TAGGED):
+            refusal = self.move(
+                verdict,
+                around=around,
+                type_name='old',
+                host=SLOW,
+                is_encrypted=True,
+            ).refusal
+            self.assertEqual(is_refused, bool(refusal), refusal)
+            self.assertIn(
+                'hidden' * is_refused * ('hidden' in (before, after)), refusal
+            )
+
+    @ddt.data(
+        (LUKS, LUKS, 'it is encrypted: '),
+        (LUKS, None, 'type fast is not: '),
+        (None, LUKS, 'type fast is: '),
+        ('hidden', LUKS, 'hidden'),
+        # Cinder sees no difference, and asks the driver.
+        (None, None, ''),
+    )
+    @ddt.unpack
+    def test_a_type_with_encryption_is_not_changed_without_a_copy(
+        self, before, after, words
+    ):
+        refusal = self.move(
+            FORMER,
+            type_name='old',
+            host=SLOW,
+            is_encrypted=before is not None,
+            around={
+                'encryptions': {
+                    name: one
+                    for name, one in (('old', before), ('fast', after))
+                    if one
+                },
+                # It stays on its backend.
+                'not_ceph': frozenset({SLOW}),
+            },
+        ).refusal
+        self.assertEqual(bool(words), bool(refusal))
+        self.assertIn(words, refusal)
+        self.assertNotIn('Ceph', refusal)
+
+    @ddt.data(
         ({}, True),
         ({SLOW: 'one', FAST: 'one'}, True),
         ({SLOW: 'one', FAST: 'other'}, False),

@@ -8,6 +8,7 @@ do is in test_carry_out.
 
 import json
 import os
+import re
 import tempfile
 import uuid
 
@@ -37,9 +38,9 @@ class Thoughtful(shell.Terminal):
 class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
     text = tiers_file_case.TIERS.replace('access: [alpha]', 'access: public')
 
-    def repair(self, *arguments, answer=None):
+    def repair(self, *arguments, answer=None, role='admin'):
         return shell.openstack(
-            *self.api.arguments_of('admin'),
+            *self.api.arguments_of(role),
             *('tier', 'repair', '--catalog', self.path, '-f', 'json'),
             *arguments,
             answer=answer,
@@ -80,6 +81,81 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
         found = storage.get_volume(volume)
         self.assertEqual(
             ('available', 'image-tier'), (found.status, found.volume_type)
+        )
+
+    def test_an_encrypted_volume_of_other_storage_than_ceph_moves(self):
+        connection = test_volume_type.connect(self.api)
+        self.addCleanup(connection.close)
+        self.begin_applied()
+        storage = connection.block_storage
+        types = {one.name: one.id for one in storage.types(is_public='None')}
+        for name in ('general', 'image-tier'):
+            storage.create_type_encryption(
+                types[name],
+                provider='luks',
+                control_location='front-end',
+                cipher='aes-xts-plain64',
+                key_size=256,
+            )
+        hosts = [
+            self.api.add_backend(name, storage_protocol=protocol)
+            for name, protocol in (
+                ('tape', 'NVMe-TCP'),
+                ('rbd', 'ceph'),
+                ('lvm', 'NVMe-TCP'),
+            )
+        ]
+        other, ceph = (
+            self.api.add_volume(
+                host=host,
+                volume_type_id=types['image-tier'],
+                encryption_key_id=str(uuid.uuid4()),
+            )
+            for host in hosts[:2]
+        )
+        ran = self.repair()
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertEqual(
+            {other: 'planned', ceph: 'refused'}, self.outcomes(ran)
+        )
+
+    def test_only_encryptions_that_matter_are_asked_for(self):
+        connection = test_volume_type.connect(self.api)
+        self.addCleanup(connection.close)
+        self.begin_applied()
+        types = {
+            one.name: one.id
+            for one in connection.block_storage.types(is_public='None')
+        }
+        tape, lvm = (self.api.add_backend(name) for name in ('tape', 'lvm'))
+        moves, follows = (
+            self.api.add_volume(host=tape, volume_type_id=types[name])
+            for name in ('general', 'image-tier')
+        )
+        asked = re.compile(r'GET http\S+/types/([0-9a-f-]{36})/encryption')
+
+        ran = self.repair('--volume', follows, '--debug')
+        self.assertEqual({follows: 'planned'}, self.outcomes(ran))
+        self.assertEqual(
+            {types['general'], types['image-tier']},
+            set(asked.findall(ran.stderr)),
+        )
+        ran = self.repair('--volume', moves, '--debug')
+        self.assertEqual({moves: 'planned'}, self.outcomes(ran))
+        self.assertEqual([], asked.findall(ran.stderr))
+
+        # Who may not see them is refused what depends on them.
+        ran = self.repair(role='keeper')
+        self.assertEqual(4, ran.status, ran.stderr)
+        rows = {row['Volume']: row for row in json.loads(ran.stdout)}
+        self.assertEqual(
+            ('planned', f'migrate to {lvm}'),
+            (rows[moves]['Outcome'], rows[moves]['Step']),
+        )
+        self.assertEqual('refused', rows[follows]['Outcome'])
+        self.assertIn(
+            'by its policy volume_extension:volume_type_encryption:get',
+            rows[follows]['Reason'],
         )
 
     def test_no_encrypted_volume_is_copied_out_of_its_cluster(self):
