@@ -41,3 +41,13 @@ def size_text(size_bytes: float) -> str:
         value, unit = value / 1024, larger
     digits = f'{value:.0f}' if abs(value) >= 100 else f'{value:.3g}'
     return f'{digits} {unit}'
+
+
+def duration_text(minutes: float) -> str:
+    """Return a length of time for people.
+
+    >>> duration_text(90), duration_text(12)
+    ('1 h 30 min', '12 min')
+    """
+    hours, rest = divmod(round(minutes), 60)
+    return f'{hours} h {rest} min' if hours else f'{rest} min'

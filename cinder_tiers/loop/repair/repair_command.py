@@ -6,6 +6,7 @@ import argparse
 import collections.abc
 import contextlib
 import dataclasses
+import time
 import uuid
 
 from cinder_tiers.cli import base
@@ -25,6 +26,7 @@ from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import order_file
 from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import planning
+from cinder_tiers.loop.repair import progress
 from cinder_tiers.loop.repair import recording
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import repair_rows
@@ -360,9 +362,13 @@ done.json
                 + '\n'
             )
         moved_gib = sum(one.moved_gib for one in to_do)
+        rate = parsed_args.max_bytes_per_second
+        minutes = moved_gib * 2**30 / rate / 60 if rate else 0
         self.ask(
             f'Repair {len(to_do)} volume{"" if len(to_do) == 1 else "s"}, '
-            f'moving at most {moved_gib} GiB?'
+            f'moving at most {moved_gib} GiB'
+            + (f' in {units.duration_text(minutes)}' if minutes >= 1 else '')
+            + '?'
         )
         return True
 
@@ -392,7 +398,7 @@ done.json
                 _STOPS, interruption.ENDING, left=_LEFT
             ) as interrupt,
         ):
-            text_of = _Progress(steps).of_result
+            text_of = progress.Progress(steps, time.monotonic).of_result
 
             def report(result: carry_out.StepResult) -> None:
                 if note:
@@ -433,29 +439,6 @@ done.json
         if self.app.options.verbose_level:
             with contextlib.suppress(OSError):
                 self.app.stderr.write(f'{cells.printable(line)}\n')
-
-
-class _Progress:
-    """Progress of a repair, without its refused steps."""
-
-    def __init__(
-        self, steps: collections.abc.Sequence[repair.RepairStep]
-    ) -> None:
-        self._total = sum(not one.refusal for one in steps)
-        self._ended = 0
-
-    def of_result(self, result: carry_out.StepResult) -> str:
-        """A line for a result."""
-        step = result.step
-        where = ''
-        if not step.refusal:
-            self._ended += 1
-            where = f'{self._ended} of {self._total}: '
-        return (
-            f'{where}volume {step.volume.volume_id}: '
-            f'{repair_rows.text(step)}: {result.outcome.value}'
-            + (f': {result.reason}' if result.reason else '')
-        )
 
 
 def _asked(parsed_args: argparse.Namespace) -> planning.Asked:

@@ -16,6 +16,7 @@ from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import values
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import text as escaping
+from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.sweep import cells as render
 from cinder_tiers.loop.sweep import file_reader as sweep_reader
@@ -48,8 +49,8 @@ class SweepingLister(base.CatalogLister):
             took = (
                 'of unknown length (slot_minutes is not set)'
                 if minutes is None
-                else f'of {sweep.slot_minutes:g} min, {duration(minutes)} in '
-                'all'
+                else f'of {sweep.slot_minutes:g} min, '
+                f'{units.duration_text(minutes)} in all'
             )
             self.app.stderr.write(
                 length
@@ -491,13 +492,3 @@ def _check(
             problem(f'--{name}', 'given without --restore', '--restore')
     if problems:
         raise errors.WrongArguments(*map(str, problems))
-
-
-def duration(minutes: float) -> str:
-    """A length of time for people.
-
-    >>> duration(90), duration(12)
-    ('1 h 30 min', '12 min')
-    """
-    hours, rest = divmod(round(minutes), 60)
-    return f'{hours} h {rest} min' if hours else f'{rest} min'

@@ -20,6 +20,7 @@ from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import edit
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.files.tiers import writer
@@ -139,7 +140,7 @@ class TuningRun:
                 'the budget is too small: a search needs at least %d slots, '
                 '%s',
                 outlook.least_slots,
-                sweep_command.duration(
+                units.duration_text(
                     outlook.least_slots * self._space.slot_minutes
                 ),
             )
@@ -179,7 +180,7 @@ class TuningRun:
         return (
             f'options: {len(self._space.values)}, combinations of their '
             f'values: {outlook.combinations}; {slots} slots of {minutes:g} '
-            f'min, {sweep_command.duration(self._args.budget / 60)} in all: '
+            f'min, {units.duration_text(self._args.budget / 60)} in all: '
             'up to '
             f'{outlook.candidates} candidates in {outlook.blocks} blocks of '
             f'the search, and {outlook.reserve} slots to confirm the best\n'
