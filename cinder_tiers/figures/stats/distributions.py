@@ -80,6 +80,17 @@ def binomial_at_least(least: int, tries: int, chance: float) -> float:
     return float(special.bdtrc(least - 1, tries, chance))
 
 
+def binomial_chance_above(successes: int, tries: int, below: float) -> float:
+    """The lower bound of the chance of independent tries.
+
+    That of Clopper and Pearson (Biometrika 26, 1934): with a lower chance,
+    so many successes are rarer than `below`.
+
+    :param successes: from 1 to the tries
+    """
+    return float(special.betaincinv(successes, tries - successes + 1, below))
+
+
 def range_of_five(freedom: float) -> float:
     """Return the studentized range that 1 % of 5 means exceed.
 

@@ -11,6 +11,7 @@ import collections.abc
 import dataclasses
 import math
 
+from cinder_tiers.figures.stats import distributions
 from cinder_tiers.loop.recommend import counters
 from cinder_tiers.loop.recommend import recommendation
 
@@ -117,6 +118,7 @@ def _merged(found: collections.abc.Sequence[Seen], looks: int) -> Seen:
             ),
         )
     volume, advice = _median(told)
+    share = distributions.binomial_chance_above(len(told), len(busy), _CHANCE)
     claims = {
         (claim.pattern, claim.quantity): claim
         for _, each in told
@@ -127,7 +129,7 @@ def _merged(found: collections.abc.Sequence[Seen], looks: int) -> Seen:
         claims=tuple(claims.values()),
         certainty=f'seen in {len(told)} of {len(busy)} looks with load, and '
         f'in none otherwise ({looks} in all): with 95 %, so in '
-        f'{math.floor(100 * _CHANCE ** (1 / len(told)))} % or more of the '
+        f'{math.floor(100 * share)} % or more of the '
         'time with load, if the looks were spread over it',
     )
 

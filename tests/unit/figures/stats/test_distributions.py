@@ -66,6 +66,20 @@ class DistributionTestCase(testtools.TestCase):
                 share,
             )
 
+    def test_lower_bound_of_a_chance(self):
+        for tries in (1, 10, 300):
+            for successes in {1, (tries + 1) // 2, tries}:
+                self.assert_as(
+                    stats.binomtest(successes, tries, alternative='greater')
+                    .proportion_ci(0.95, 'exact')
+                    .low,
+                    distributions.binomial_chance_above(
+                        successes, tries, 0.05
+                    ),
+                    successes,
+                    tries,
+                )
+
     def test_binomial(self):
         for least, tries, chance in itertools.product(
             (0, 1, 4, 50), (50, 1000, 100000), (0.0001, 0.01, 0.5)

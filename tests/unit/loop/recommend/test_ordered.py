@@ -100,7 +100,7 @@ class OrderedTestCase(test_recommend_command.RecommendCase):
         )
         self.assertIn(
             'seen in 9 of 10 looks with load, and in none otherwise (10 in '
-            'all): with 95 %, so in 71 % or more of the time',
+            'all): with 95 %, so in 60 % or more of the time',
             rows[f'tier-general/{steady}']['Reason'],
         )
         self.assertIn(
