@@ -147,17 +147,17 @@ class CinderHost:
         with self._conf.open('w') as stream:
             conf.write(stream)
         self._paste.write_text(self._alone)
-        first, second, _ = self._commands('grep')
+        first, second, _ = self.commands('grep')
         for command in (first, second):
             # It prints nothing, because it finds nothing.
             run(*command, expected=1)
 
     def uninstall(self):
         """Remove the package from a virtual environment."""
-        [(program, *arguments)] = self._commands('pip')
+        [(program, *arguments)] = self.commands('pip')
         self.call(program, *arguments, '--yes')
 
-    def _commands(self, program):
+    def commands(self, program):
         """The words of each command of the page with a program."""
         etc = str(self._conf.parent)
         for text in blocks(UNINSTALL, 'console'):

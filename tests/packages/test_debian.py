@@ -97,10 +97,8 @@ class DebianPackageTest(testtools.TestCase):
         )
         host.disable()
         self.assertEqual(set(), host.used())
-        run(
-            *('chroot', root, 'apt-get', '--yes'),
-            *('purge', 'python3-cinder-tiers'),
-        )
+        [purge] = host.commands('apt-get')
+        run('chroot', root, *purge, '--yes')
         self.assertEqual(set(), host.used())
         self.assertEqual(set(), before ^ files(root))
 

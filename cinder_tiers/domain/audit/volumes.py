@@ -11,6 +11,7 @@ is read or shown.
 import collections
 import collections.abc
 import dataclasses
+import shlex
 
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
@@ -43,6 +44,12 @@ _ALLOWED = (*_OWN, explanation.BackendVerdict.OVERFLOW)
 _CLONE = (
     'it is a copy-on-write clone of an image: blocks that were never '
     'written are read from the images pool; their number is not known'
+)
+#: Remedy where the volume is encrypted, with the options of the command.
+_ENCRYPTED = (
+    'see what "openstack tier repair{}" says of it, and do not retype it with '
+    'on-demand or migrate it by hand: it is encrypted, and the end of its '
+    'data may be lost'
 )
 
 
@@ -305,8 +312,13 @@ def judge(
     explained = explain_volume.explain_volume(
         volume=volume, image=image, known=known, policy=policy, applied=applied
     )
+    verdict = _verdict(volume, explained, follows, applied, known)
+    # Each remedy for a place is a retype or a migration.
     return dataclasses.replace(
-        _verdict(volume, explained, follows, applied, known),
+        verdict,
+        remedy=_ENCRYPTED.format('')
+        if verdict.remedy and volume.is_encrypted
+        else verdict.remedy,
         image_problem=problem,
     )
 
@@ -342,8 +354,8 @@ def _verdict(
                 reason=f'its type was the type of tier {explained.tier} until '
                 'the tier was changed, and the backend that it is on does '
                 'not serve the tier',
-                remedy=f'run "openstack volume set --type {name} '
-                f'--migration-policy on-demand" on it, which moves it{closed}',
+                remedy=f'run "{_retype(name)} on-demand" on it, which moves '
+                f'it{closed}',
             )
         return VolumeVerdict(
             state=State.OUT_OF_DATE,
@@ -351,9 +363,8 @@ def _verdict(
             retype_to=name,
             reason=f'its type was the type of tier {explained.tier} until the '
             'tier was changed',
-            remedy=f'run "openstack volume set --type {name} '
-            '--migration-policy never" on it, which moves no data if both '
-            f'types have the same backend{closed}',
+            remedy=f'run "{_retype(name)} never" on it, which moves no data '
+            f'if both types have the same backend{closed}',
         )
     state = {
         explanation.PlacementOutcome.IN_PLACE: State.COMPLIANT,
@@ -372,8 +383,7 @@ def _verdict(
         else None
     )
     retype = (
-        f'run "openstack volume set --type {retype_to} --migration-policy '
-        'on-demand" on it'
+        f'run "{_retype(retype_to)} on-demand" on it'
         if retype_to
         else 'run "openstack volume migrate" to a backend of its type'
     )
@@ -389,6 +399,12 @@ def _verdict(
         retype_to=retype_to,
         remedy=retype if is_wrong else '',
     )
+
+
+def _retype(name: str) -> str:
+    """Return the command that retypes a volume, up to the policy."""
+    word = shlex.quote(name)
+    return f'openstack volume set --type {word} --migration-policy'
 
 
 def _names(
@@ -407,7 +423,7 @@ def _key(
 ) -> tuple:
     """Return the key of a verdict, which equal volumes share."""
     type_id = volume.volume_type and volume.volume_type.type_id
-    key = (type_id, volume.type_name, volume.host)
+    key = (type_id, volume.type_name, volume.host, volume.is_encrypted)
     if not _follows(volume) and image is None:
         return key
     may_use = frozenset(
@@ -476,7 +492,7 @@ def _selected(
             aspect=IMAGE,
             reason=verdict.image_problem,
         )
-    if verdict.image_tier is None:
+    if verdict.image_tier is None or verdict.image_type is None:
         return
     yield audit.Finding(
         object_name=f'volume {volume.volume_id}',
@@ -487,9 +503,13 @@ def _selected(
         expected={'tier': verdict.image_tier},
         reason=f'its image now selects tier {verdict.image_tier}: the tags '
         'were changed since, or the request named a type',
-        remedy='unless its type was chosen on purpose, run "openstack volume '
-        f'set --type {verdict.image_type} --migration-policy on-demand" on '
-        'it, which moves it',
+        remedy='unless its type was chosen on purpose, '
+        + (
+            _ENCRYPTED.format(' --kind image')
+            if volume.is_encrypted
+            else f'run "{_retype(verdict.image_type)} on-demand" on it, which '
+            'moves it'
+        ),
     )
 
 

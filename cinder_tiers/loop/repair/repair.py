@@ -11,6 +11,7 @@ import collections
 import collections.abc
 import dataclasses
 import enum
+import shlex
 
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
@@ -438,7 +439,7 @@ def objections(
             'image that a server writes to: stop the server and detach it'
         )
     if migrate_to:
-        yield from _cut_off(volume, migrate_to, circumstances.fsids)
+        yield from _cut_off(volume, migrate_to, circumstances)
     # Cinder asks the driver before it copies if the other pool is of the same
     # backend; "volume migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
@@ -503,22 +504,31 @@ def _encrypted(
     elif keeps and (before or after):
         yield (
             f'{words}and this step moves no data. Detach it, and run '
-            f'"openstack volume set --type {retype_to} --migration-policy '
-            'on-demand" on it'
+            f'"openstack volume set --type {shlex.quote(retype_to)} '
+            f'--migration-policy on-demand {volume.volume_id}"'
         )
 
 
 def _cut_off(
     volume: facts.KnownVolume,
     migrate_to: str,
-    fsids: collections.abc.Mapping[str, str],
+    circumstances: Circumstances,
 ) -> collections.abc.Iterator[str]:
     """Explain why an encrypted volume does not leave its cluster.
 
     Within it, the driver copies all of the image (RBDDriver.migrate_volume).
     """
-    here, there = map(fsids.get, (volume.host or '', migrate_to))
-    if volume.is_encrypted and here and here != there:
+    host = volume.host or ''
+    if not volume.is_encrypted or host in circumstances.not_ceph:
+        return
+    here, there = map(circumstances.fsids.get, (host, migrate_to))
+    if here is None:
+        yield (
+            'it is encrypted, and it is not known whether both backends are '
+            'of one Ceph cluster, because its own does not report one to the '
+            'scheduler: enable it first, and see that its cluster answers'
+        )
+    elif here != there:
         yield (
             'it is encrypted, and Cinder copies such a volume out of its Ceph '
             'cluster without the end of its data: attach a new volume to a '

@@ -266,6 +266,51 @@ class PlacementTestCase(testtools.TestCase):
                 f'--migration-policy {policy}', listed.verdict.remedy
             )
 
+    def test_no_encrypted_volume_is_to_be_retyped_with_a_copy(self):
+        retired = clouds.tier('database - retired 1', tags='old')
+        wrong = [
+            volume(retired, 'database'),
+            volume(retired, 'archive'),
+            volume(clouds.FOLLOWING, 'general', image_id='tagged'),
+            volume(clouds.DATABASE, 'archive'),
+            volume(clouds.DATABASE, 'database', image_id='tagged'),
+        ]
+        encrypted = [
+            dataclasses.replace(one, volume_id='e', is_encrypted=True)
+            for one in wrong
+        ]
+        # Of the same kind, but for that, in any order.
+        for volumes in (wrong + encrypted, encrypted + wrong):
+            found = {
+                name: [
+                    one.remedy
+                    for one in run(*volumes)
+                    if one.object_name == f'volume {name}'
+                ]
+                for name in 've'
+            }
+            self.assertEqual([5, 5], [len(one) for one in found.values()])
+            for remedy in found['v']:
+                self.assertIn('run "openstack volume ', remedy)
+                self.assertNotIn('encrypted', remedy)
+            for remedy in found['e']:
+                self.assertNotIn('run "openstack volume ', remedy)
+                self.assertIn('see what "openstack tier repair', remedy)
+                self.assertIn('do not retype it with on-demand', remedy)
+            self.assertIn('repair --kind image"', found['e'][-1])
+
+    def test_the_name_of_a_type_is_one_word_of_the_command(self):
+        archive = dataclasses.replace(clouds.ARCHIVE, name='cold disks')
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            types=(archive, clouds.DATABASE, clouds.GENERAL, clouds.FOLLOWING),
+        )
+        for volume_type in (clouds.FOLLOWING, clouds.DATABASE):
+            found = run(
+                volume(volume_type, 'database', image_id='tagged'), known=known
+            )
+            self.assertIn(" --type 'cold disks' --mig", found[0].remedy)
+
     def test_that_a_new_type_is_private_is_said(self):
         retired = clouds.tier('premium - retired 1', tags='old')
         for on in ('premium', 'archive'):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
+import shlex
 
 import ddt
 import testtools
@@ -427,7 +428,8 @@ class RepairTestCase(testtools.TestCase):
             'encryptions': {
                 name: dataclasses.replace(one, name=name)
                 for name, one in encryptions.items()
-            }
+            },
+            'fsids': {SLOW: 'one', FAST: 'one'},
         }
         for verdict in (FORMER, FOLLOWS, TAGGED):
             refusal = self.move(
@@ -513,26 +515,54 @@ class RepairTestCase(testtools.TestCase):
         self.assertIn(words, refusal)
         self.assertNotIn('Ceph', refusal)
 
+    def test_the_command_that_copies_can_be_run(self):
+        refusal = self.move(
+            dataclasses.replace(FORMER, retype_to='fast disk'),
+            type_name='old',
+            host=SLOW,
+            is_encrypted=True,
+            around={
+                'encryptions': {'old': LUKS, 'fast disk': LUKS},
+                'not_ceph': frozenset({SLOW}),
+            },
+        ).refusal
+        self.assertEqual(
+            [
+                *('openstack', 'volume', 'set', '--type', 'fast disk'),
+                *('--migration-policy', 'on-demand', 'one'),
+            ],
+            shlex.split(refusal.split('"')[1]),
+        )
+
     @ddt.data(
-        ({}, True),
-        ({SLOW: 'one', FAST: 'one'}, True),
-        ({SLOW: 'one', FAST: 'other'}, False),
-        # Of other storage.
-        ({SLOW: 'one'}, False),
+        ({SLOW: 'one', FAST: 'one'}, ''),
+        ({SLOW: 'one', FAST: 'other'}, 'without the end of its data'),
+        # To other storage.
+        ({SLOW: 'one'}, 'without the end of its data'),
+        # Its backend is disabled or down, or the cluster does not answer.
+        ({}, 'enable it first'),
+        ({FAST: 'one'}, 'enable it first'),
     )
     @ddt.unpack
     def test_cinder_cuts_what_is_encrypted_and_leaves_its_cluster(
-        self, fsids, is_possible
+        self, fsids, words
     ):
         around = {'fsids': fsids}
-        step = self.move(
+        refusal = self.move(
             ELSEWHERE, host=SLOW, is_encrypted=True, around=around
-        )
-        self.assertEqual(is_possible, step.refusal == '')
-        self.assertIn(
-            '' if is_possible else 'without the end of its data', step.refusal
-        )
+        ).refusal
+        self.assertEqual(bool(words), bool(refusal))
+        self.assertIn(words, refusal)
         step = self.move(ELSEWHERE, host=SLOW, around=around)
+        self.assertEqual('', step.refusal)
+
+    def test_what_is_encrypted_leaves_other_storage_than_ceph(self):
+        step = self.move(
+            ELSEWHERE,
+            host=SLOW,
+            is_encrypted=True,
+            around={'fsids': {FAST: 'one'}, 'not_ceph': frozenset({SLOW})},
+        )
         self.assertEqual('', step.refusal)
 
     def test_snapshots_move_within_a_backend_of_several_pools(self):

@@ -164,24 +164,37 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
         self.begin_applied()
         storage = connection.block_storage
         types = {one.name: one.id for one in storage.types(is_public='None')}
-        tape, _ssd = (
+        tape, mute, _ssd = (
             self.api.add_backend(
                 name, location_info=f'ceph:/etc/ceph.conf:{fsid}:u:{name}'
             )
-            for name, fsid in (('tape', 'one'), ('ssd', 'other'))
+            for name, fsid in (
+                ('tape', 'one'),
+                # Its cluster does not answer.
+                ('mute', None),
+                ('ssd', 'other'),
+            )
         )
-        encrypted, plain = (
+        encrypted, unknown, plain = (
             self.api.add_volume(
-                host=tape,
+                host=host,
                 volume_type_id=types['database'],
                 encryption_key_id=key,
             )
-            for key in (str(uuid.uuid4()), None)
+            for host, key in (
+                (tape, str(uuid.uuid4())),
+                (mute, str(uuid.uuid4())),
+                (mute, None),
+            )
         )
         rows = {row['Volume']: row for row in json.loads(self.repair().stdout)}
         self.assertEqual('planned', rows[plain]['Outcome'])
-        self.assertEqual('refused', rows[encrypted]['Outcome'])
-        self.assertIn('the end of its data', rows[encrypted]['Reason'])
+        for one, words in (
+            (encrypted, 'the end of its data'),
+            (unknown, 'see that its cluster answers'),
+        ):
+            self.assertEqual('refused', rows[one]['Outcome'])
+            self.assertIn(words, rows[one]['Reason'])
 
     def test_the_plan_is_shown_and_asked_for(self):
         connection = test_volume_type.connect(self.api)
