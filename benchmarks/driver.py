@@ -10,7 +10,8 @@ volumes are of a type with a limit, and are deleted after each block.
 
 `stats` and `manageable` take a cluster in memory, which answers at once: they
 measure processor time of the drivers, and none of Ceph. So what ours adds is
-an upper limit of what it adds to a real one.
+an upper limit of what it adds to a real one. `--check` fails when `stats`
+takes more than 1 s a minute.
 """
 
 import argparse
@@ -38,6 +39,8 @@ from tests.unit.driver import memory_case
 TIERED, CINDER = 'tiered', 'cinder'
 DRIVER = 'cinder.volume.drivers.rbd.RBDDriver'
 SORT = (['reference'], ['asc'])
+#: The most of `stats`, `--check`.
+MOST_SECONDS_A_MINUTE = 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -263,8 +266,14 @@ def parse(arguments):
         default=5,
         help='of stats and manageable; default %(default)s',
     )
+    parser.add_argument(
+        '--check', action='store_true', help='fail above the limit of stats'
+    )
     parser.add_argument('--json', metavar='FILE', help='write all values')
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.check and 'stats' not in options.what:
+        parser.error('--check: only stats has a limit')
+    return options
 
 
 def creates(options):
@@ -314,6 +323,14 @@ def main(arguments):
     values = {what: WHAT[what](options) for what in options.what}
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(values))
+    if options.check:
+        each_s = cfg.CONF.backend_stats_polling_interval
+        found = max(values['stats']) * 60 / each_s
+        if found > MOST_SECONDS_A_MINUTE:
+            sys.exit(
+                f'reports take {found:.2f} s of processor time a minute, '
+                f'expected at most {MOST_SECONDS_A_MINUTE}'
+            )
 
 
 if __name__ == '__main__':

@@ -15,11 +15,11 @@ usage: tests/release.sh [-h] [STEP]...
 
 Runs each STEP, all of them by default, one after another, and notes how each
 ended. A step that passed at this commit, or at one that differs from it in
-documentation and release notes only, does not run again, so the same command
-continues after an interruption or a mend. It goes on after a failed step.
-Changes of files that are in git must be committed. Nothing else should run on
-the machine. The lab in $CINDER_TIERS_LAB is destroyed by the steps ci and
-threads.
+documentation and release notes only (for ci and packages, which use these, in
+the table only), does not run again, so the same command continues after an
+interruption or a mend. It goes on after a failed step. Changes of files that
+are in git must be committed. Nothing else should run on the machine. The lab
+in $CINDER_TIERS_LAB is destroyed by the steps ci, threads, long and tempest.
 
 steps:
   ci             .ci/run, from a destroyed lab
@@ -35,7 +35,8 @@ steps:
   cindernewest   the same for the newest on PyPI
   python314      the same for Cinder 27 to newest on Python 3.14, in a Debian
                  forky
-  devstack       tests/devstack/run.sh, which stacks twice
+  devstack       tests/devstack/run.sh, which stacks twice; it needs
+                 CINDER_TIERS_DEVSTACK_MIRRORS
   demo-bookworm  the demo from nothing in a Debian 12
   demo-trixie    the demo from nothing in a Debian 13
   packages       tests/packages/run.sh: the wheel in a Debian 12 and 13, the
@@ -45,13 +46,15 @@ steps:
 
 --status prints the table; --table writes it to
 doc/source/contributor/release.csv. Once that is committed, another checkout
-or machine continues where this one has ended.
+or machine continues where this one has ended. "unstable:" in a last line names
+tests that passed only when run again.
 
 Logs and results are in .tox/release. For the environment variables of the
 steps, see tests/run.sh -h and tests/devstack/run.sh -h.
 
 exit status: 0 when each of the steps has passed, and with --status and --table
-when all have; 1 otherwise; 2 for a wrong argument; 130 or 143 when interrupted.
+when all have; 1 otherwise; 2 for a wrong argument or without mirrors; 130 or
+143 when interrupted.
 
 examples:
   tests/release.sh                  # a day; again after a mend
@@ -65,6 +68,8 @@ readonly STEPS=(ci threads long ceph18 ceph20 tempest cinder26 cinder27
     cinder28 cinder29 cindernewest python314 devstack demo-bookworm demo-trixie
     packages benchmarks)
 readonly RESULTS=.tox/release
+# Not those of devstack/release.sh, which other steps fill with packages.
+readonly SYSTEMS=/var/lib/cinder-tiers-release-systems
 readonly TABLE=doc/source/contributor/release.csv
 # Of a step that has run: outcome, commit, day, minutes and last line.
 readonly ROW='^[^,]*,"([^"]*)",([0-9a-f]+),([0-9-]+),([0-9]+),"(.*)"$'
@@ -75,13 +80,18 @@ misused() {
     exit 2
 }
 
+# fresh RELEASE COMMAND...: in a Debian in which nothing was installed before.
+fresh() {
+    devstack/release.sh "$1" --remove && devstack/release.sh "$@"
+}
+
 # In a folder of its own: the lab of the machine may be in use.
 demo() {
     local lab=/var/lib/cinder-tiers-release-$1 status
-    local -x CINDER_TIERS_LAB=$lab
+    local -x CINDER_TIERS_LAB=$lab CINDER_TIERS_RELEASES=$SYSTEMS
     # Of a demo that was interrupted.
     devstack/lab.sh --release "$1" destroy \
-        && devstack/lab.sh --release "$1" demo
+        && fresh "$1" devstack/lab.sh demo
     status=$?
     devstack/lab.sh --release "$1" destroy || status=1
     return "$status"
@@ -97,9 +107,10 @@ eventlet() {
 }
 
 packages() {
-    devstack/release.sh bookworm tests/packages/run.sh wheel \
-        && devstack/release.sh trixie tests/packages/run.sh wheel \
-        && devstack/release.sh trixie tests/packages/run.sh debian \
+    local -x CINDER_TIERS_RELEASES=$SYSTEMS
+    fresh bookworm tests/packages/run.sh wheel \
+        && fresh trixie tests/packages/run.sh wheel \
+        && fresh trixie tests/packages/run.sh debian \
         && tests/packages/run.sh container
 }
 
@@ -120,16 +131,24 @@ benchmarks() {
         echo 'found no .tox/runner; run the step ci, which makes it'
         return 1
     fi
-    .tox/runner/bin/tox run -q -e benchmarks -- large_cloud --check
+    .tox/runner/bin/tox run -q -e benchmarks -- large_cloud --check \
+        && .tox/runner/bin/tox run -q -e benchmarks -- driver stats --check
 }
 
 run_step() {
     case $1 in
         ci) devstack/lab.sh destroy --keep-downloads && .ci/run ;;
         threads) eventlet ;;
-        # By its folder, or Ceph 18 and 20 would be there, too.
-        long) tests/run.sh tests/long ;;
-        ceph18 | ceph20 | tempest) tests/run.sh "$1" ;;
+        # By its folder, or Ceph 18 and 20 would be there, too. If threads was
+        # interrupted, its lab is there, with eventlet.
+        long)
+            devstack/lab.sh destroy --keep-downloads \
+                && tests/run.sh tests/long
+            ;;
+        tempest)
+            devstack/lab.sh destroy --keep-downloads && tests/run.sh tempest
+            ;;
+        ceph18 | ceph20) tests/run.sh "$1" ;;
         cinder*) cinder "$1" ;;
         python314) python314 ;;
         devstack) tests/devstack/run.sh ;;
@@ -139,26 +158,37 @@ run_step() {
     esac
 }
 
-# holds COMMIT: whether what was seen at that commit is true of this one.
+# holds STEP COMMIT: whether what it saw at that commit is true of this one.
 holds() {
-    git diff --quiet "$1" HEAD -- . ':!doc' ':!releasenotes' 2>/dev/null
+    local aside=(':!doc' ':!releasenotes')
+    # They build these, and do what pages say.
+    [[ $1 != ci && $1 != packages ]] || aside=(":!$TABLE")
+    git diff --quiet "$2" HEAD -- . "${aside[@]}" 2>/dev/null
+}
+
+# Whether files in git are as committed, the table aside.
+is_clean() {
+    git diff --quiet HEAD -- . ":!$TABLE"
 }
 
 # read_result STEP: sets outcome, commit, day, seconds and last.
 read_result() {
-    local row
+    local row elsewhere
     outcome='not run' commit='' day='' seconds='' last=''
     if [[ -r $RESULTS/$1.result ]]; then
         IFS=$'\t' read -r outcome commit day seconds last <"$RESULTS/$1.result"
-    else
-        # It ran on another machine, and the table was committed.
-        row=$(git show "HEAD:$TABLE" 2>/dev/null | grep "^$1,") || return 0
-        [[ $row =~ $ROW ]] || return 0
-        outcome=${BASH_REMATCH[1]%, of other code} commit=${BASH_REMATCH[2]}
-        day=${BASH_REMATCH[3]} seconds=$((60 * BASH_REMATCH[4]))
-        last=${BASH_REMATCH[5]//\"\"/\"}
+        holds "$1" "$commit" || outcome="$outcome, of other code"
+        [[ $outcome != passed ]] || return 0
     fi
-    holds "$commit" || outcome="$outcome, of other code"
+    # It ran on another machine, and the table was committed.
+    row=$(git show "HEAD:$TABLE" 2>/dev/null | grep "^$1,") || return 0
+    [[ $row =~ $ROW ]] || return 0
+    elsewhere=${BASH_REMATCH[1]%, of other code}
+    holds "$1" "${BASH_REMATCH[2]}" || elsewhere="$elsewhere, of other code"
+    [[ $outcome == 'not run' || $elsewhere == passed ]] || return 0
+    outcome=$elsewhere commit=${BASH_REMATCH[2]}
+    day=${BASH_REMATCH[3]} seconds=$((60 * BASH_REMATCH[4]))
+    last=${BASH_REMATCH[5]//\"\"/\"}
 }
 
 # Whether all steps have passed.
@@ -177,9 +207,15 @@ print_table() {
 # note STEP STATUS SECONDS: the result of a step. The last line of a log is
 # ours or a tool's; it becomes a field of a table.
 note() {
-    local outcome=passed last
+    local outcome=passed last unstable
     (($2 == 0)) || outcome="failed ($2)"
     last=$(tail -n 1 "$RESULTS/$1.log" | LC_ALL=C tr -cd ' -~' | cut -c 1-200)
+    # As tests/run.sh names them: a line of the part, then one of each test.
+    unstable=$(awk '/^UNSTABLE/ { named = 1; next }
+        /^FAILED|^[0-9]+ passed,/ { named = 0 }
+        named { sub(/: .*/, ""); printf "%s%s", comma, $0; comma = ", " }' \
+        "$RESULTS/$1.log" | LC_ALL=C tr -cd ' -~' | cut -c 1-400)
+    [[ -z $unstable ]] || last="$last; unstable: $unstable"
     printf '%s\t%s\t%s\t%s\t%s\n' "$outcome" "$head" "$(date -u +%F)" "$3" \
         "$last" >"$RESULTS/$1.new"
     mv "$RESULTS/$1.new" "$RESULTS/$1.result"
@@ -215,11 +251,18 @@ done
 ((${#steps[@]} > 0)) || steps=("${STEPS[@]}")
 
 head=$(git rev-parse HEAD) || exit 1
-if ! git diff --quiet HEAD --; then
-    git status --short --untracked-files=no >&2
+if ! is_clean; then
+    git status --short --untracked-files=no -- . ":!$TABLE" >&2
     echo 'tests/release.sh: found changes that are not committed (see above);' \
         'commit them, so that the results belong to a commit' >&2
     exit 1
+fi
+if [[ " ${steps[*]} " == *' devstack '* \
+    && -z ${CINDER_TIERS_DEVSTACK_MIRRORS:-} ]]; then
+    read_result devstack
+    [[ $outcome == passed ]] || misused 'found no' \
+        'CINDER_TIERS_DEVSTACK_MIRRORS, which the step devstack needs (see' \
+        'tests/devstack/run.sh -h)'
 fi
 mkdir -p "$RESULTS" || exit 1
 exec 9>"$RESULTS/lock" || exit 1
@@ -242,10 +285,10 @@ for step in "${steps[@]}"; do
     started=$SECONDS
     run run_step "$step" >"$RESULTS/$step.log" 2>&1
     status=$?
-    # Somebody may have committed meanwhile: the step has seen both.
-    if [[ $(git rev-parse HEAD) != "$head" ]]; then
-        echo "tests/release.sh: the commit changed during $step, so that its" \
-            'result belongs to none; run it again' >&2
+    # Somebody may have worked here meanwhile: the step has seen both.
+    if [[ $(git rev-parse HEAD) != "$head" ]] || ! is_clean; then
+        echo "tests/release.sh: files changed during $step, so that its" \
+            'result belongs to no commit; run it again' >&2
         exit 1
     fi
     note "$step" "$status" "$((SECONDS - started))"

@@ -440,6 +440,9 @@ run_release_tests() {
         >>"$RESULTS/$part.log" 2>&1
     status=$?
     add_counts "$part"
+    awk '/^UNSTABLE/ { named = 1 }
+        /^FAILED|^[0-9]+ passed,/ { named = 0 }
+        named' "$RESULTS/$part.log" >"$RESULTS/$part.unstable"
     if ((status != 0)); then
         failures=$(grep -A "$MOST_LINES_OF_A_LOG" '^FAILED' \
             "$RESULTS/$part.log")

@@ -59,6 +59,7 @@ readonly CINDER_PLUGIN='cinder-tempest-plugin==1.23.0'
 readonly VENV=.tox/tempest
 readonly CONSTRAINTS=devstack/lab/constraints.txt
 readonly KNOWN=tests/tempest_known_failures.yaml
+readonly KNOWN_TIERED=tests/tempest_known_failures_tiered.yaml
 readonly PASSING=tests/tempest_without_doors.yaml
 readonly STATE=$LAB/tempest
 # A test that hangs must not hang the machine that runs this.
@@ -151,6 +152,9 @@ same_tests() {
 
 compare() {
     local folders=("$results/$1") expected=(--known "$KNOWN")
+    if grep -qs TieredRBDDriver "$LAB"/etc/cinder.d/*.conf; then
+        expected+=(--known "$KNOWN_TIERED")
+    fi
     if [[ -n $ours ]]; then
         [[ $1 == off ]] && expected=(--without-doors "$PASSING")
     elif [[ $1 == on ]] && same_tests; then

@@ -194,11 +194,13 @@ def main() -> int:
     lists.add_argument(
         '--known',
         type=pathlib.Path,
-        help='YAML file: {name of a test that fails: cause}',
+        action='append',
+        help='YAML file: {name of a test that fails: cause}; or several',
     )
     lists.add_argument(
         '--without-doors',
         type=pathlib.Path,
+        action='append',
         help='YAML file: {name of a test that passes without them: why}',
     )
     arguments.add_argument(
@@ -211,8 +213,9 @@ def main() -> int:
     options = arguments.parse_args()
     if len(options.folders) > 2:
         arguments.error('more than two folders')
-    listed = options.known or options.without_doors
-    known = yaml.safe_load(listed.read_text()) or {}
+    known: dict[str, str] = {}
+    for listed in options.known or options.without_doors:
+        known |= yaml.safe_load(listed.read_text()) or {}
     runs = [read(folder) for folder in options.folders]
     if options.without_doors:
         return prove_nothing(runs[-1], known)

@@ -238,6 +238,8 @@ def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
     with lock.hold(prepare) as lab:
         if options.threads:
             lab.choose_threads(options.threads)
+        if not options.ceph_only:
+            _print_line(f"threads of Cinder's services: {lab.threads}")
         guest_network.choose(lab, supervisord.Supervisor(lab), options.network)
         up.up(lab, _print_line, ceph_only=options.ceph_only)
     return 0

@@ -64,7 +64,7 @@ DESCRIPTION = 'lab.json'
 #: Folders that a lab can be emptied but for.
 DOWNLOADS = ('cache', 'venv')
 
-#: How Cinder's services may run their threads; the first is the lab's default.
+#: How Cinder's services may run their threads; a new lab has the first.
 THREADS = ('native', 'eventlet')
 
 _PASSWORDS = ('admin', 'member', 'database', 'messaging', 'service')
@@ -177,7 +177,8 @@ class Layout:
         try:
             return self._threads_file.read_text().strip()
         except FileNotFoundError:
-            return THREADS[0]
+            # As it was when labs had no choice.
+            return 'eventlet'
 
     def choose_threads(self, threads: str) -> None:
         """Choose how Cinder's services run from their next start.
@@ -416,6 +417,7 @@ def _create(root: pathlib.Path, offset: int) -> Layout:
     }
     private_file.write(root / DESCRIPTION, json.dumps(values, indent=1))
     lab = Layout(root=root, **values)
+    lab.choose_threads(THREADS[0])
     _make_folders(lab)
     return lab
 

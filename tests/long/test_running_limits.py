@@ -57,6 +57,11 @@ class RunningLimitsTest(guests.GuestsTestCase):
         cls.addClassCleanup(
             run,
             environment,
+            *('ceph', 'osd', 'crush', 'rule', 'rm', f'tier-{TIER}'),
+        )
+        cls.addClassCleanup(
+            run,
+            environment,
             *('ceph', 'osd', 'pool', 'rm', f'tier-{TIER}', f'tier-{TIER}'),
             '--yes-i-really-really-mean-it',
         )

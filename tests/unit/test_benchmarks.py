@@ -422,7 +422,7 @@ class DriverTestCase(BenchmarkTestCase):
     def test_reports_and_lists_are_timed(self):
         lines = self.start_it(
             *('driver', 'stats', 'manageable', '--repeats', '2'),
-            *('--pools', '12', '--images', '30'),
+            *('--pools', '12', '--images', '30', '--check'),
         )
         self.assertEqual(3, len(lines), lines)
         values = json.loads(self.file.read_text())

@@ -18,8 +18,22 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 PARTS = """#!/bin/bash
 echo "$*" >>"$RUNS"
 [ ! -e "$RUNS.hangs" ] || { echo hangs >>"$RUNS"; sleep 60; echo no; }
+[ ! -e "$RUNS.changes" ] || echo >>"$(cat "$RUNS.changes")"
+[ ! -e "$RUNS.unstable" ] || cat "$RUNS.unstable"
 printf '1 passed, 0 failed,\\t0 "skipped"\\n'
 [ ! -e "$RUNS.fails-$1" ]
+"""
+#: In place of what changes the machine.
+MACHINE = """#!/bin/bash
+echo "${0##*/} $*${CINDER_TIERS_RELEASES:+ in $CINDER_TIERS_RELEASES}" \\
+    >>"$RUNS.machine"
+"""
+UNSTABLE = """\
+UNSTABLE unit: passed when run again:
+setUpClass (tests.unit.test_a.ATestCase): AssertionError: late
+tests.unit.test_a.BTestCase.test_it: AssertionError: late
+UNSTABLE contract: passed when run again:
+tests.contract.test_c.CTestCase.test_it: AssertionError: 1 passed, late
 """
 
 
@@ -35,9 +49,18 @@ class ReleaseTestCase(testtools.TestCase):
             script.write_text(TESTS.joinpath(name).read_text())
             script.chmod(0o755)
         self.tree.joinpath('.gitignore').write_text('.tox/\n')
-        parts = self.tree / 'tests' / 'run.sh'
-        parts.write_text(PARTS)
-        parts.chmod(0o755)
+        for name, text in {
+            'tests/run.sh': PARTS,
+            '.ci/run': MACHINE,
+            'devstack/lab.sh': MACHINE,
+            'devstack/release.sh': MACHINE,
+            'tests/packages/run.sh': MACHINE,
+            'code.py': '',
+        }.items():
+            path = self.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755)
         self.runs = self.folder / 'runs'
         self.runs.touch()
         self.git('init', '-q')
@@ -58,7 +81,11 @@ class ReleaseTestCase(testtools.TestCase):
     def release(self, *arguments):
         return subprocess.run(
             [self.tree / 'tests' / 'release.sh', *arguments],
-            env={**os.environ, 'RUNS': str(self.runs)},
+            env={
+                **os.environ,
+                'RUNS': str(self.runs),
+                'CINDER_TIERS_DEVSTACK_MIRRORS': '',
+            },
             capture_output=True,
             text=True,
             timeout=60,
@@ -66,6 +93,10 @@ class ReleaseTestCase(testtools.TestCase):
 
     def ran(self):
         return self.runs.read_text().split()
+
+    def changed(self):
+        """What was called that changes the machine."""
+        return self.folder.joinpath('runs.machine').read_text().splitlines()
 
     def row(self, step):
         table = self.release('--status').stdout.splitlines()
@@ -93,6 +124,84 @@ class ReleaseTestCase(testtools.TestCase):
         self.assertIn('"passed, of other code"', self.row('ceph18'))
         self.release('ceph18')
         self.assertEqual(['ceph18', 'tempest', 'ceph18'], self.ran())
+
+    def test_the_documentation_belongs_to_the_steps_that_use_it(self):
+        steps = ('ci', 'packages', 'ceph18')
+        self.assertEqual(0, self.release(*steps).returncode)
+        self.release('--table')
+        self.commit('doc: add the table')
+        for step in steps:
+            self.assertIn(',"passed",', self.row(step))
+        self.tree.joinpath('doc', 'page.rst').write_text('Words\n')
+        self.commit('doc: add a page')
+        self.assertIn(',"passed",', self.row('ceph18'))
+        for step in ('ci', 'packages'):
+            self.assertIn(',"passed, of other code",', self.row(step))
+
+    def test_a_step_while_files_change_is_not_noted(self):
+        self.release('--table')
+        self.commit('doc: add the table')
+        changes = self.folder / 'runs.changes'
+        changes.write_text('code.py')
+        done = self.release('ceph18', 'tempest')
+        self.assertEqual(1, done.returncode)
+        self.assertIn('files changed during ceph18', done.stderr)
+        self.assertEqual(['ceph18'], self.ran())
+        self.assertIn('"not run"', self.row('ceph18'))
+
+        self.git('checkout', 'code.py')
+        changes.write_text('doc/source/contributor/release.csv')
+        # The table is changed before the second, and after both.
+        for step in ('ceph18', 'ceph20'):
+            done = self.release(step)
+            self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_what_passed_only_when_run_again_is_named(self):
+        self.folder.joinpath('runs.unstable').write_text(UNSTABLE)
+        self.assertEqual(0, self.release('ceph18').returncode)
+        self.assertIn(',"passed",', self.row('ceph18'))
+        self.assertTrue(
+            self.row('ceph18').endswith(
+                'failed,0 ""skipped""; unstable: '
+                'setUpClass (tests.unit.test_a.ATestCase), '
+                'tests.unit.test_a.BTestCase.test_it, '
+                'tests.contract.test_c.CTestCase.test_it"'
+            ),
+            self.row('ceph18'),
+        )
+
+    def test_what_begins_from_nothing_is_in_a_new_system(self):
+        done = self.release('demo-trixie', 'packages')
+        self.assertEqual(0, done.returncode, done.stderr)
+        systems = 'in /var/lib/cinder-tiers-release-systems'
+        uses = [
+            ('trixie', 'devstack/lab.sh demo'),
+            ('bookworm', 'tests/packages/run.sh wheel'),
+            ('trixie', 'tests/packages/run.sh wheel'),
+            ('trixie', 'tests/packages/run.sh debian'),
+        ]
+        self.assertEqual(
+            [
+                f'release.sh {release} {what} {systems}'
+                for release, command in uses
+                for what in ('--remove', command)
+            ],
+            [one for one in self.changed() if one.startswith('release.sh')],
+        )
+
+    def test_no_lab_of_another_step_is_used(self):
+        self.release('long', 'tempest')
+        self.assertEqual(['tests/long', 'tempest'], self.ran())
+        self.assertEqual(
+            ['lab.sh destroy --keep-downloads'] * 2, self.changed()
+        )
+
+    def test_without_mirrors_of_devstack_nothing_begins(self):
+        for steps in ([], ['ceph18', 'devstack']):
+            done = self.release(*steps)
+            self.assertEqual(2, done.returncode)
+            self.assertIn('CINDER_TIERS_DEVSTACK_MIRRORS', done.stderr)
+        self.assertEqual([], self.ran())
 
     def test_each_release_of_cinder_is_tried_on_each_python(self):
         self.tree.joinpath('tests', 'run.sh').write_text(
@@ -142,6 +251,30 @@ class ReleaseTestCase(testtools.TestCase):
         self.assertIn('"passed, of other code"', self.row('ceph18'))
         self.release('ceph18')
         self.assertEqual(['ceph18', 'tempest', 'ceph18'], self.ran())
+
+    def test_what_passed_elsewhere_is_not_hidden_by_what_ran_here(self):
+        tox, here = self.tree / '.tox', self.tree / '.tox' / 'here'
+        fails = self.folder / 'runs.fails-ceph20'
+        fails.touch()
+        self.release('ceph18', 'ceph20')
+        fails.unlink()
+        self.tree.joinpath('code.py').write_text('pass\n')
+        self.commit('code: change it')
+
+        tox.joinpath('release').rename(here)
+        self.release('ceph18', 'ceph20')
+        self.release('--table')
+        elsewhere = self.table()
+        self.commit('doc: add the table')
+        shutil.rmtree(tox / 'release')
+        here.rename(tox / 'release')
+        self.assertEqual(elsewhere, self.release('--status').stdout)
+        self.assertIn(',"passed",', self.row('ceph20'))
+
+        self.tree.joinpath('code.py').write_text('')
+        self.commit('code: change it back')
+        self.assertIn(',"passed",', self.row('ceph18'))
+        self.assertIn(',"failed (1)",', self.row('ceph20'))
 
     def test_changes_must_be_committed(self):
         self.tree.joinpath('tests', 'run.sh').write_text('#!/bin/bash\n')

@@ -397,6 +397,20 @@ class SelectedTestCase(testtools.TestCase):
         )
         self.assertEqual(['bindep', *['tox py3 ./tests/unit'] * 2], called)
 
+    def test_what_passes_when_run_again_in_another_debian_is_named(self):
+        lines = [
+            'UNSTABLE contract: passed when run again:',
+            'tests.contract.test_d.SampleTestCase.test_it: Error: 1 passed,',
+            '2 passed, 0 failed, 0 skipped',
+        ]
+        self.add(
+            'devstack/release.sh',
+            "#!/bin/sh\ncat <<'END'\nbegins\n" + '\n'.join(lines) + '\nEND\n',
+        )
+        done, _ = self.run_sh('ceph18')
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertEqual(lines, done.stdout.splitlines()[-3:])
+
     def test_what_fails_again_has_failed(self):
         self.add('tests/unit/test_a.py', UNSTABLE)
         self.add('tests/unit/test_b.py', BROKEN)

@@ -3,13 +3,16 @@
 """The passes of Tempest with and without the doors are compared by test."""
 
 import configparser
+import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import fixtures
 from oslo_config import cfg
 import testtools
+import yaml
 
 from tests import tempest_conf
 
@@ -131,6 +134,17 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual(0, status)
         self.assertIn('  known: some cause', lines)
 
+    def test_known_failures_may_be_in_several_files(self):
+        self.have('on', a=PASSES, b=FAILS, c=FAILS)
+        self.known.write_text(f'{NAME}b: some cause')
+        more = self.folder / 'more.yaml'
+        more.write_text(f'{NAME}c: another cause')
+        self.assertEqual(1, self.compare('on')[0])
+        status, lines = self.compare('--known', str(more), 'on')
+        self.assertEqual(0, status)
+        self.assertIn('  known: some cause', lines)
+        self.assertIn('  known: another cause', lines)
+
     def test_a_pass_in_which_nothing_passed_proves_nothing(self):
         self.have('off', a=FAILS)
         self.have('on', a=FAILS)
@@ -176,6 +190,62 @@ class CompareTestCase(testtools.TestCase):
         self.have('off', a=PASSES)
         self.known.write_text(f'{NAME}a: it needs no door')
         self.assertEqual(1, self.compare('off', option='--without-doors')[0])
+
+
+class KnownFailuresTestCase(testtools.TestCase):
+    """Which files tests/tempest.sh has compared, with a lab that is none."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.overrides = self.tree / 'lab' / 'etc' / 'cinder.d'
+        self.overrides.mkdir(parents=True)
+        for name in ('tempest.sh', 'processes.sh', 'doors.sh'):
+            self.add(f'tests/{name}', TOP.joinpath('tests', name).read_text())
+        tempest, plugin = re.findall(
+            r"(?m)^readonly (?:TEMPEST|CINDER_PLUGIN)='(.*)'$",
+            TOP.joinpath('tests', 'tempest.sh').read_text(),
+        )
+        self.add(
+            '.tox/tempest/installed',
+            f'-c devstack/lab/constraints.txt {tempest} {plugin} -e .',
+        )
+        for name in ('.tox/tempest', 'lab/venv'):
+            self.add(f'{name}/bin/python', '#!/bin/sh\necho "$@"\n')
+        self.add('devstack/lab.sh', '#!/bin/sh\n')
+        self.add('lab/tempest/tempest.conf', '')
+
+    def add(self, name, text):
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def known(self):
+        done = subprocess.run(
+            [self.tree / 'tests' / 'tempest.sh', '--doors', 'on'],
+            env={**os.environ, 'CINDER_TIERS_LAB': str(self.tree / 'lab')},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return re.findall(r'--known (\S+)', done.stdout)
+
+    def test_pools_of_one_backend_have_failures_of_their_own(self):
+        every = 'tests/tempest_known_failures.yaml'
+        self.assertEqual([every], self.known())
+        self.overrides.joinpath('tiered.conf').write_text(
+            '[tiers-ceph]\n'
+            'volume_driver = cinder_tiers.driver.rbd.TieredRBDDriver\n'
+        )
+        tiered = 'tests/tempest_known_failures_tiered.yaml'
+        self.assertEqual([every, tiered], self.known())
+        lists = [
+            set(yaml.safe_load(TOP.joinpath(name).read_text()))
+            for name in (every, tiered)
+        ]
+        self.assertEqual(set(), lists[0] & lists[1])
 
 
 class ConfTestCase(testtools.TestCase):

@@ -18,10 +18,11 @@ from cinder_tiers.cli import exit_status
 from tests.unit.cli import shell
 
 GUIDE = pathlib.Path(__file__).resolve().parents[3] / 'doc' / 'source'
+PACKAGE = GUIDE.parents[1] / 'cinder_tiers'
 SOURCES = [
     path
-    for package in ('cinder_tiers/cli', 'cinder_tiers/loop')
-    for path in sorted((GUIDE.parents[1] / package).rglob('*.py'))
+    for folder in ('cli', 'loop')
+    for path in sorted((PACKAGE / folder).rglob('*.py'))
 ]
 #: Modules with tables of commands, and not of pages.
 TABLES = [
@@ -33,6 +34,38 @@ TABLES = [
 OF_TABLE = re.compile(
     '_?([A-Z]+_)*(COLUMNS?|TABLE|PRICES|CURVE)|fields|counted'
 )
+#: {command: (module of its tables, names of those that are its own)}; without
+#: names, all of the module are.
+TABLES_OF = {
+    'apply': ('cli/render/plan.py', 'RESULT_COLUMNS'),
+    'audit': ('cli/render/audit.py',),
+    'compare': ('loop/compare/compare_rows.py',),
+    'effects': ('loop/sweep/effects_rows.py',),
+    'explain': ('cli/render/explanation.py',),
+    'fault': ('loop/fault/cells.py',),
+    'headroom': ('loop/headroom/headroom_rows.py',),
+    'lint-images': ('cli/lint_images.py',),
+    'list': (
+        'cli/render/tiers.py',
+        *('TIER_COLUMNS', 'LONG_TIER_COLUMNS'),
+        *('OFFERED_COLUMNS', 'LONG_OFFERED_COLUMNS'),
+    ),
+    'plan': ('cli/render/plan.py', 'PLAN_COLUMNS', 'REFUSAL_COLUMNS'),
+    'publish': ('loop/publish/publish_command.py',),
+    'recommend': ('loop/recommend/recommend_rows.py',),
+    'repair': ('loop/repair/repair_rows.py',),
+    'repeats': ('loop/compare/repeats_rows.py',),
+    'response': ('loop/fault/response_rows.py',),
+    'result': ('loop/report/result_rows.py',),
+    'show': ('cli/render/tiers.py', 'fields'),
+    'sweep': ('loop/sweep/cells.py',),
+    'trend': ('loop/compare/trend_rows.py',),
+    'tune': ('loop/tune/run_tune.py',),
+    'usage': ('loop/usage/usage_rows.py',),
+    'validate': ('cli/render/tiers.py', 'PROBLEM_COLUMNS'),
+    'volumes': ('cli/render/volumes.py',),
+    'watch': ('loop/watch/watch_command.py',),
+}
 STATUSES = {
     value
     for name, value in vars(exit_status).items()
@@ -46,18 +79,21 @@ def part(page, begin, end):
     return text[text.index(begin) :].partition(end)[0]
 
 
-def titles_of(path):
-    """Titles of the columns of the tables that a module defines."""
+def tables_of(path):
+    """(name, titles of columns) of tables that a module defines.
+
+    One that is made in parts is there for each.
+    """
     for node in ast.walk(ast.parse(path.read_text('utf-8'))):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 if OF_TABLE.fullmatch(name):
-                    yield from titles_in(value)
+                    yield name, titles_in(value)
             case ast.AnnAssign(target=ast.Name(id=name), value=value):
                 if OF_TABLE.fullmatch(name):
-                    yield from titles_in(value)
+                    yield name, titles_in(value)
             case ast.AugAssign(target=ast.Name(id='fields'), value=value):
-                yield from titles_in(value)
+                yield 'fields', titles_in(value)
             case ast.Assign(
                 targets=[
                     ast.Subscript(
@@ -66,9 +102,9 @@ def titles_of(path):
                     )
                 ]
             ):
-                yield title
+                yield 'fields', [title]
             case ast.FunctionDef(name='_table', body=[*_, last]):
-                yield from titles_in(last.value)
+                yield '_table', titles_in(last.value)
 
 
 def titles_in(node):
@@ -160,13 +196,27 @@ class DocumentedKeysTestCase(testtools.TestCase):
             {*shell.VERBS} - {'backend-config', 'export', 'report'},
             {*promised},
         )
-        listed = {
-            key.strip()
-            for keys in promised.values()
-            for key in re.split('[,;]', keys)
-        } - {'else as ``sweep``'}
-        self.assertEqual(
-            {title for path in TABLES for title in titles_of(path)},
-            # Made of a word that is another between runs.
-            listed - {'Repeats for none', 'Runs for none'},
-        )
+        taken = set()
+        defined = {
+            (path.relative_to(PACKAGE).as_posix(), table, title)
+            for path in TABLES
+            for table, titles in tables_of(path)
+            for title in titles
+        }
+        for command, keys in promised.items():
+            module, *names = TABLES_OF[command]
+            own = {
+                one
+                for one in defined
+                if one[0] == module and (not names or one[1] in names)
+            }
+            self.assertEqual(
+                {title for _module, _table, title in own},
+                {key.strip() for key in re.split('[,;]', keys)}
+                - {'else as ``sweep``'}
+                # Made of a word that is another between runs.
+                - {'Repeats for none', 'Runs for none'},
+                command,
+            )
+            taken |= own
+        self.assertEqual(set(), defined - taken)

@@ -136,6 +136,12 @@ class ThreadsTest(ServicesTestCase):
         self.assertEqual('native', self.lab.threads)
         self.assertEqual(['1'] * 3, self.values())
 
+    def test_a_lab_from_before_there_was_a_choice_keeps_eventlet(self):
+        (self.lab.root / 'cinder-threads').unlink()
+        self.lab = layout.load_or_create(self.lab.root, {})
+        self.assertEqual('eventlet', self.lab.threads)
+        self.assertEqual([None] * 3, self.values())
+
     def test_another_choice_starts_all_of_cinder_anew(self):
         before = self.programs()
         self.lab.choose_threads('eventlet')
