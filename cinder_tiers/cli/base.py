@@ -33,10 +33,10 @@ if typing.TYPE_CHECKING:
 
 #: Warning for a name of --allow that changed nothing.
 NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
-#: Warning of a command that changes something only if somebody agrees.
+#: Warning of a command that needs confirmation and cannot ask for it.
 NOT_ASKED = (
-    'Nothing was changed: this is no terminal at which to ask; add --yes if '
-    'what is planned is right'
+    'Nothing was changed: confirmation needs a terminal; to confirm without '
+    'one, run the command again with --yes'
 )
 #: Name of the format of `TextFormatter`.
 TEXT = 'text'

@@ -14,7 +14,7 @@ import itertools
 from cinder_tiers.domain import text as escaping
 
 #: Number of problems of one input that are listed. A file of 1 MB can have
-#: 200,000: nobody reads so many, and they take seconds and 30 MB.
+#: 200,000, which take seconds and 30 MB to show.
 MOST_PROBLEMS = 1000
 
 

@@ -206,7 +206,7 @@ class ClusterImages:
                     for snapshot in found.list_snaps()
                 )
         except self._rbd.ImageNotFound:
-            # It is no clone, or its parent is in the trash.
+            # It is not a clone, or its parent is in the trash.
             return False
 
     def kin(self, pool: str, name: str) -> list[Kin]:

@@ -40,8 +40,8 @@ def of_its_pool(
 ) -> collections.abc.Callable:
     """A method of a volume or a snapshot, whose parameters Cinder may name.
 
-    :param name: of the method; its first parameter is a volume or a snapshot,
-        or the second, if the first is a context.
+    :param name: name of a method of Cinder's driver, whose first parameter
+        besides a context is a volume or a snapshot.
     :param is_new: whether it makes the volume, and so is refused while the
         pool is full.
     """

@@ -80,7 +80,7 @@ def full(
 ) -> list[str]:
     """Names of the RADOS pools that take no writes now.
 
-    :param names: of those that are looked for.
+    :param names: names of the RADOS pools to look for.
     :param found: see `unusable`.
     """
     return [

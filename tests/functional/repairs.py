@@ -16,6 +16,15 @@ QOS_SPEC = 'qos spec tier-database'
 LIMIT, RAISED = 100, 200
 
 
+def out_of_date(rows):
+    """Ids of volumes that rows of the audit name for their limits."""
+    return {
+        row['Object'].removeprefix('volume ')
+        for row in rows
+        if row['Aspect'] == 'limits' and row['Object'].startswith('volume ')
+    }
+
+
 class RepairCase(volumes.VolumesTestCase):
     def setUp(self):
         super().setUp()
@@ -62,13 +71,9 @@ class RepairCase(volumes.VolumesTestCase):
         }
 
     def out_of_date(self, *, expect):
-        """Ids of volumes that the audit names for their limits."""
-        return {
-            row['Object'].removeprefix('volume ')
-            for row in self.tier(
+        return out_of_date(
+            self.tier(
                 *('audit', '--volumes', '--limits', '--tier', 'database'),
                 expect=expect,
             )
-            if row['Aspect'] == 'limits'
-            and row['Object'].startswith('volume ')
-        }
+        )

@@ -2,6 +2,8 @@
 """Volumes of the lab, and what tests do with them as a client does."""
 
 import contextlib
+import hashlib
+import subprocess
 import time
 
 from cinderclient import client as cinder_client
@@ -218,3 +220,15 @@ class VolumesTestCase(lab.LabTestCase):
                 self.place_of(self.make_volume(size_gib=2, **origin).id),
             )
         self.assertEqual(expected, self.place_of(volume.id))
+
+    def sum_of(self, tier, volume):
+        """SHA-256 of all bytes of a volume."""
+        with subprocess.Popen(
+            ('rbd', 'export', '--no-progress')
+            + (f'tier-{tier}/volume-{volume}', '-'),
+            stdout=subprocess.PIPE,
+            env=self.environment,
+        ) as export:
+            found = hashlib.file_digest(export.stdout, 'sha256').hexdigest()
+        self.assertEqual(0, export.returncode)
+        return found

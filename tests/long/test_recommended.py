@@ -6,7 +6,6 @@ Clients write to volumes of the lab, and are looked at several times.
 """
 
 import copy
-import hashlib
 import json
 import os
 import pathlib
@@ -83,18 +82,6 @@ class RecommendedTest(volumes.VolumesTestCase):
             client.wait()
 
         return end
-
-    def sum_of(self, tier, volume):
-        """SHA-256 of all bytes of a volume."""
-        with subprocess.Popen(
-            ('rbd', 'export', '--no-progress')
-            + (f'tier-{tier}/volume-{volume}', '-'),
-            stdout=subprocess.PIPE,
-            env=self.environment,
-        ) as export:
-            found = hashlib.file_digest(export.stdout, 'sha256').hexdigest()
-        self.assertEqual(0, export.returncode)
-        return found
 
     def assert_places(self, tier, sums):
         for volume, before in sums.items():

@@ -3,7 +3,6 @@
 """What `openstack tier repair` does to clients, and with data that move."""
 
 import contextlib
-import hashlib
 import json
 import pathlib
 import signal
@@ -122,18 +121,6 @@ class LongRepairTest(repairs.RepairCase):
                 ('available', 'database', 'tier-database'), self.place_of(one)
             )
             self.assertEqual(before, self.sum_of('database', one))
-
-    def sum_of(self, tier, volume):
-        """SHA-256 of all bytes of a volume."""
-        with subprocess.Popen(
-            ('rbd', 'export', '--no-progress')
-            + (f'tier-{tier}/volume-{volume}', '-'),
-            stdout=subprocess.PIPE,
-            env=self.environment,
-        ) as export:
-            found = hashlib.file_digest(export.stdout, 'sha256').hexdigest()
-        self.assertEqual(0, export.returncode)
-        return found
 
     @contextlib.contextmanager
     def watched(self):

@@ -13,6 +13,7 @@ from testtools import content as details
 import yaml
 
 from tests.functional import lab
+from tests.functional import repairs
 from tests.functional import test_second_cluster
 from tests.long import guests
 
@@ -117,16 +118,12 @@ class RunningLimitsTest(guests.GuestsTestCase):
         )
 
     def out_of_date(self, *, expect):
-        """Ids of volumes that the audit names for their limits."""
-        return {
-            row['Object'].removeprefix('volume ')
-            for row in self.tier(
+        return repairs.out_of_date(
+            self.tier(
                 *('audit', '--volumes', '--limits', '--tier', TIER),
                 expect=expect,
             )
-            if row['Aspect'] == 'limits'
-            and row['Object'].startswith('volume ')
-        }
+        )
 
     def apply(self, **limits):
         """Change the spec, which no volume feels."""

@@ -88,7 +88,7 @@ class CinderHost:
     def __init__(self, root, programs, state, etc='/etc/cinder'):
         """Write a configuration of Cinder alone, and make its database.
 
-        :param root: what the programs see as /
+        :param root: folder that is the root of the programs
         :param programs: their folder, in there
         :param state: folder for the database, in there
         :param etc: folder of Cinder's configuration, in there
@@ -113,7 +113,7 @@ class CinderHost:
         )
 
     def used(self):
-        """What the services use of the package, when they start."""
+        """Names of the parts of the package that starting services use."""
         said = self.call('python3', '-c', STARTS, self._conf_option)
         [line] = re.findall('(?m)^uses (.*)', said)
         return {one for one in line.split() if 'tier' in one.lower()}

@@ -104,7 +104,7 @@ class DebianPackageTest(testtools.TestCase):
 
 
 def files(root):
-    """What is in a Debian, but for NOTES."""
+    """Paths of all files of a Debian system, without NOTES."""
     notes = [root / name for name in NOTES]
     return {
         str(path)

@@ -95,7 +95,7 @@ class ReleaseTestCase(testtools.TestCase):
         return self.runs.read_text().split()
 
     def changed(self):
-        """What was called that changes the machine."""
+        """Calls of programs that change the machine, one each."""
         return self.folder.joinpath('runs.machine').read_text().splitlines()
 
     def row(self, step):

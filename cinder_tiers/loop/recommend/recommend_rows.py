@@ -249,8 +249,7 @@ def _content(
 ) -> bytes:
     """A file that a user named, whoever wrote it.
 
-    :param otherwise: what to do if it is too long
-
+    :param otherwise: remedy that is named if the file is too long
     :raises base.CommandFailed: it cannot be read, or is too long.
     """
     try:

@@ -367,7 +367,11 @@ done.json
         self.ask(
             f'Repair {len(to_do)} volume{"" if len(to_do) == 1 else "s"}, '
             f'moving at most {moved_gib} GiB'
-            + (f' in {units.duration_text(minutes)}' if minutes >= 1 else '')
+            + (
+                f' in {units.duration_text(minutes)} or more'
+                if minutes >= 1
+                else ''
+            )
             + '?'
         )
         return True

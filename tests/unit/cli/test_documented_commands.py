@@ -185,7 +185,7 @@ class DocumentedPoliciesTestCase(testtools.TestCase):
 
 class DocumentedKeysTestCase(testtools.TestCase):
     def test_the_guide_has_each_key_of_json(self):
-        """Who renames one breaks scripts, and the promise of the page."""
+        """A renamed key breaks scripts, and what the page promises."""
         with open(GUIDE / 'admin' / 'json-keys.csv', newline='') as file:
             promised = {
                 row['command']: re.sub('[^;:]*:(?= )', '', row['keys'])

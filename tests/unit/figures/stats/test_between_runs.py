@@ -85,7 +85,7 @@ def result_runs(figures, side, name, slot):
 
 class CommonNoiseTestCase(testtools.TestCase):
     def noise_of_the_steady(self, *pairs):
-        """Of a steady side beside up to two that are not."""
+        """Noise of a steady side beside up to two unsteady ones."""
         ones = [100, 101, 99, 100, 100]
         found = [
             differences.of_blocks(ones[:count], others[:count], resolution=0)

@@ -112,7 +112,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
         # Nobody is there to ask.
         ran = self.publish()
         self.assertEqual(4, ran.status)
-        self.assertIn('Nothing was changed: this is no terminal', ran.stderr)
+        self.assertIn('Nothing was changed: confirmation needs', ran.stderr)
         self.assertEqual(
             {'database': 'planned', 'general': 'planned'}, self.states(ran)
         )

@@ -223,14 +223,14 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
         # Nobody is there to ask.
         ran = self.repair()
         self.assertEqual(4, ran.status)
-        self.assertIn('Nothing was changed: this is no terminal', ran.stderr)
+        self.assertIn('Nothing was changed: confirmation needs', ran.stderr)
         self.assertCountEqual(shown, self.rows(ran))
 
         ran = self.repair(answer='n\n')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('Repair 1 volume, moving at most 1 GiB?', ran.stderr)
         paced = self.repair('--max-bytes-per-second', '10M', answer='n\n')
-        self.assertIn('moving at most 1 GiB in 2 min?', paced.stderr)
+        self.assertIn('moving at most 1 GiB in 2 min or more?', paced.stderr)
         self.assertIn(f'volume {used} of tier database', ran.stderr)
         self.assertIn('Nothing was changed', ran.stderr)
 
