@@ -15,19 +15,21 @@ usage: tests/release.sh [-h] [STEP]...
 
 Runs each STEP, all of them by default, one after another, and notes how each
 ended. A step that passed at this commit, or at one that differs from it in
-documentation and release notes only (for ci and packages, which use these, in
-the table only), does not run again, so the same command continues after an
+documentation and release notes only (for ci and packages-*, which use these,
+in the table only), does not run again, so the same command continues after an
 interruption or a mend. It goes on after a failed step. Changes of files that
 are in git must be committed. Nothing else should run on the machine. The lab
-in $CINDER_TIERS_LAB is destroyed by the steps ci, threads, long and tempest.
+in $CINDER_TIERS_LAB is destroyed by the steps ci to tiered.
 
 steps:
   ci             .ci/run, from a destroyed lab
   threads        the functional part with Cinder on eventlet
-  long           the tests of tests/run.sh long
+  long-NAME      tests/long/test_NAME.py, a step for each file
   ceph18         the contract part on Ceph 18
   ceph20         the contract part on Ceph 20
   tempest        tests/run.sh tempest
+  tiered         Tempest's tests of volumes and rally-openstack's samples with
+                 the tiers as pools of one backend
   cinder26       tests/run.sh releases for this Cinder, on each Python but 3.14
   cinder27       the same for Cinder 27
   cinder28       the same for Cinder 28
@@ -39,8 +41,12 @@ steps:
                  CINDER_TIERS_DEVSTACK_MIRRORS
   demo-bookworm  the demo from nothing in a Debian 12
   demo-trixie    the demo from nothing in a Debian 13
-  packages       tests/packages/run.sh: the wheel in a Debian 12 and 13, the
-                 Debian package in a Debian 13, the image
+  packages-wheel-bookworm, packages-wheel-trixie
+                 tests/packages/run.sh wheel in a Debian 12 and 13
+  packages-debian
+                 tests/packages/run.sh debian in a Debian 13
+  packages-container
+                 tests/packages/run.sh container
   benchmarks     those that have a goal; ci or another step of tests/run.sh
                  must have run before
 
@@ -63,10 +69,16 @@ examples:
 END_OF_USAGE
 }
 
-# None takes longer than three hours: what is interrupted begins again.
-readonly STEPS=(ci threads long ceph18 ceph20 tempest cinder26 cinder27
-    cinder28 cinder29 cindernewest python314 devstack demo-bookworm demo-trixie
-    packages benchmarks)
+# What is interrupted begins again, so none takes longer than two hours.
+STEPS=(ci threads)
+for file in tests/long/test_*.py; do
+    file=${file##*/test_}
+    STEPS+=("long-${file%.py}")
+done
+readonly STEPS+=(ceph18 ceph20 tempest tiered cinder26 cinder27 cinder28
+    cinder29 cindernewest python314 devstack demo-bookworm demo-trixie
+    packages-wheel-bookworm packages-wheel-trixie packages-debian
+    packages-container benchmarks)
 readonly RESULTS=.tox/release
 # Not those of devstack/release.sh, which other steps fill with packages.
 readonly SYSTEMS=/var/lib/cinder-tiers-release-systems
@@ -106,12 +118,33 @@ eventlet() {
     return "$status"
 }
 
+# The first of a run begins from a destroyed lab, as does the next of one that
+# failed, which may have left anything.
+long() {
+    [[ -n $lab_is_whole ]] || devstack/lab.sh destroy --keep-downloads || return
+    tests/run.sh "tests/long/test_$1.py"
+}
+
+tiered() {
+    local lab=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab} status
+    devstack/lab.sh destroy --keep-downloads \
+        && devstack/lab.sh up \
+        && (. "$lab/openrc" && "$lab/venv/bin/openstack" tier backend-config \
+            --driver tiered) >"$lab/etc/cinder.d/tiered.conf" \
+        && devstack/lab.sh restart cinder-volume cinder-scheduler \
+        && tests/tempest.sh --doors on && tests/rally_samples.sh
+    status=$?
+    devstack/lab.sh destroy --keep-downloads || status=1
+    return "$status"
+}
+
 packages() {
     local -x CINDER_TIERS_RELEASES=$SYSTEMS
-    fresh bookworm tests/packages/run.sh wheel \
-        && fresh trixie tests/packages/run.sh wheel \
-        && fresh trixie tests/packages/run.sh debian \
-        && tests/packages/run.sh container
+    case $1 in
+        wheel-*) fresh "${1#wheel-}" tests/packages/run.sh wheel ;;
+        debian) fresh trixie tests/packages/run.sh debian ;;
+        container) tests/packages/run.sh container ;;
+    esac
 }
 
 cinder() {
@@ -139,21 +172,17 @@ run_step() {
     case $1 in
         ci) devstack/lab.sh destroy --keep-downloads && .ci/run ;;
         threads) eventlet ;;
-        # By its folder, or Ceph 18 and 20 would be there, too. If threads was
-        # interrupted, its lab is there, with eventlet.
-        long)
-            devstack/lab.sh destroy --keep-downloads \
-                && tests/run.sh tests/long
-            ;;
+        long-*) long "${1#long-}" ;;
         tempest)
             devstack/lab.sh destroy --keep-downloads && tests/run.sh tempest
             ;;
+        tiered) tiered ;;
         ceph18 | ceph20) tests/run.sh "$1" ;;
         cinder*) cinder "$1" ;;
         python314) python314 ;;
         devstack) tests/devstack/run.sh ;;
         demo-*) demo "${1#demo-}" ;;
-        packages) packages ;;
+        packages-*) packages "${1#packages-}" ;;
         benchmarks) benchmarks ;;
     esac
 }
@@ -162,7 +191,7 @@ run_step() {
 holds() {
     local aside=(':!doc' ':!releasenotes')
     # They build these, and do what pages say.
-    [[ $1 != ci && $1 != packages ]] || aside=(":!$TABLE")
+    [[ $1 != ci && $1 != packages-* ]] || aside=(":!$TABLE")
     git diff --quiet "$2" HEAD -- . "${aside[@]}" 2>/dev/null
 }
 
@@ -275,6 +304,7 @@ trap 'stop_child INT; exit 130' INT
 trap 'stop_child TERM; exit 143' TERM
 
 failed=0
+lab_is_whole=
 for step in "${steps[@]}"; do
     read_result "$step"
     if [[ $outcome == passed ]]; then
@@ -285,6 +315,8 @@ for step in "${steps[@]}"; do
     started=$SECONDS
     run run_step "$step" >"$RESULTS/$step.log" 2>&1
     status=$?
+    lab_is_whole=
+    [[ $step != long-* ]] || ((status != 0)) || lab_is_whole=yes
     # Somebody may have worked here meanwhile: the step has seen both.
     if [[ $(git rev-parse HEAD) != "$head" ]] || ! is_clean; then
         echo "tests/release.sh: files changed during $step, so that its" \

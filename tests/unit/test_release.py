@@ -42,7 +42,7 @@ class ReleaseTestCase(testtools.TestCase):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.tree = self.folder / 'tree'
-        for folder in ('tests', 'doc/source/contributor'):
+        for folder in ('tests/long', 'doc/source/contributor'):
             self.tree.joinpath(folder).mkdir(parents=True)
         for name in ('release.sh', 'processes.sh'):
             script = self.tree / 'tests' / name
@@ -56,6 +56,9 @@ class ReleaseTestCase(testtools.TestCase):
             'devstack/release.sh': MACHINE,
             'tests/packages/run.sh': MACHINE,
             'code.py': '',
+            'tests/long/test_a.py': '',
+            'tests/long/test_b.py': '',
+            'tests/long/guests.py': '',
         }.items():
             path = self.tree / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +129,7 @@ class ReleaseTestCase(testtools.TestCase):
         self.assertEqual(['ceph18', 'tempest', 'ceph18'], self.ran())
 
     def test_the_documentation_belongs_to_the_steps_that_use_it(self):
-        steps = ('ci', 'packages', 'ceph18')
+        steps = ('ci', 'packages-debian', 'ceph18')
         self.assertEqual(0, self.release(*steps).returncode)
         self.release('--table')
         self.commit('doc: add the table')
@@ -135,7 +138,7 @@ class ReleaseTestCase(testtools.TestCase):
         self.tree.joinpath('doc', 'page.rst').write_text('Words\n')
         self.commit('doc: add a page')
         self.assertIn(',"passed",', self.row('ceph18'))
-        for step in ('ci', 'packages'):
+        for step in ('ci', 'packages-debian'):
             self.assertIn(',"passed, of other code",', self.row(step))
 
     def test_a_step_while_files_change_is_not_noted(self):
@@ -171,7 +174,10 @@ class ReleaseTestCase(testtools.TestCase):
         )
 
     def test_what_begins_from_nothing_is_in_a_new_system(self):
-        done = self.release('demo-trixie', 'packages')
+        packages = ('wheel-bookworm', 'wheel-trixie', 'debian', 'container')
+        done = self.release(
+            'demo-trixie', *(f'packages-{name}' for name in packages)
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         systems = 'in /var/lib/cinder-tiers-release-systems'
         uses = [
@@ -190,10 +196,31 @@ class ReleaseTestCase(testtools.TestCase):
         )
 
     def test_no_lab_of_another_step_is_used(self):
-        self.release('long', 'tempest')
-        self.assertEqual(['tests/long', 'tempest'], self.ran())
+        self.release('long-a', 'long-b', 'tempest')
+        first, second = 'tests/long/test_a.py', 'tests/long/test_b.py'
+        self.assertEqual([first, second, 'tempest'], self.ran())
+        destroy = 'lab.sh destroy --keep-downloads'
+        self.assertEqual([destroy] * 2, self.changed())
+
+    def test_a_test_begins_from_a_lab_in_which_none_has_failed(self):
+        self.tree.joinpath('tests', 'run.sh').write_text(
+            '#!/bin/sh\necho "$1" >>"$RUNS.machine"; [ "$1" = "${1%a.py}" ]\n'
+        )
+        self.commit('tests: fail')
+        self.release('long-b', 'long-a', 'ceph18')
+        self.release('long-a')
+        destroy = 'lab.sh destroy --keep-downloads'
+        first, second = 'tests/long/test_a.py', 'tests/long/test_b.py'
         self.assertEqual(
-            ['lab.sh destroy --keep-downloads'] * 2, self.changed()
+            [destroy, second, first, 'ceph18', destroy, first],
+            self.changed(),
+        )
+
+    def test_each_file_of_long_tests_is_a_step(self):
+        rows = self.release('--status').stdout.splitlines()
+        self.assertEqual(
+            ['long-a', 'long-b'],
+            [row.split(',')[0] for row in rows if row.startswith('long')],
         )
 
     def test_without_mirrors_of_devstack_nothing_begins(self):
