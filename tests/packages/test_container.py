@@ -2,6 +2,7 @@
 
 """The container image, built and used by buildah."""
 
+import json
 import pathlib
 import shutil
 import uuid
@@ -72,7 +73,7 @@ class ContainerTest(testtools.TestCase):
             run('buildah', 'rm', container)
         cls.addClassCleanup(run, 'buildah', 'rmi', '--force', cls.base)
 
-    def run_in_image(self, *command, options=(), entrypoint=None):
+    def run_in_image(self, *command, options=(), entrypoint=None, expected=0):
         """Run its entry point, or another one; the standard output.
 
         podman is refused where the limits and cgroups of the machine are not
@@ -81,21 +82,29 @@ class ContainerTest(testtools.TestCase):
         return run(
             *('buildah', 'run', '--isolation', 'chroot', *options),
             *(self.container, '--', entrypoint or self.entrypoint, *command),
+            expected=expected,
+        )
+
+    def validated(self, path, expected):
+        return self.run_in_image(
+            *('tier', 'validate', CATALOG, '-f', 'json'),
+            options=('--volume', f'{path}:{CATALOG}:ro'),
+            expected=expected,
         )
 
     def test_a_tiers_file_of_the_host_is_validated(self):
-        said = self.run_in_image(
-            *('tier', 'validate', CATALOG),
-            options=('--volume', f'{EXAMPLE}:{CATALOG}:ro'),
-        )
-        self.assertIn('database', said)
+        self.assertEqual([], json.loads(self.validated(EXAMPLE, 0)))
+        folder = self.useFixture(fixtures.TempDir()).path
+        wrong = pathlib.Path(folder, 'tiers.yaml')
+        wrong.write_text(EXAMPLE.read_text() + 'colour: red\n')
+        self.assertIn('colour', self.validated(wrong, 1))
 
     def test_it_has_the_libraries_of_ceph(self):
         self.run_in_image('-c', 'import rados, rbd', entrypoint='python3')
 
     def test_rally_finds_the_plugins(self):
         found = self.run_in_image(
-            *('plugin', 'list', '--name', 'CinderTiers'),
+            *('plugin', 'show', 'CinderTiers.fleet_fio'),
             options=('--env', 'HOME=/tmp'),
             entrypoint='/opt/cinder-tiers/bin/rally',
         )
