@@ -11,8 +11,11 @@ import typing
 from cinder import exception
 from cinder import utils as cinder_utils
 from cinder.volume.drivers import rbd
+from oslo_log import log as logging
 
 from cinder_tiers.domain import record
+
+LOG = logging.getLogger(__name__)
 
 if hasattr(cinder_utils, 'tpool_wrap'):
     tpool_wrap = cinder_utils.tpool_wrap
@@ -20,25 +23,25 @@ else:  # before Cinder 29
     tpool_wrap = rbd.tpool.Proxy
 
 #: Those that `rados_connect_timeout` sets, in seconds.
-_TIMEOUTS = (
-    'rados_osd_op_timeout',
-    'rados_mon_op_timeout',
-    'client_mount_timeout',
-)
-
-
+_TIMEOUTS = ('rados_osd_op_timeout', 'client_mount_timeout')
+#: Of monitors, and of the manager.
+_ANSWER_TIMEOUT = 'rados_mon_op_timeout'
 _DATA_POOL = 'rbd_default_data_pool'
 
 
 @contextlib.contextmanager
 def connected(
-    driver: rbd.RBDDriver,
+    driver: rbd.RBDDriver, *, asks_manager: bool = False
 ) -> collections.abc.Iterator['rbd.rados.Rados']:
     """Connect to a cluster, whichever of its pools are gone.
 
     Cinder's driver connects to a pool of it.
 
     :param driver: how often it tries, and as whom, is that of its options.
+    :param asks_manager: whether commands are sent to the manager. They have no
+        timeout then: if the manager answers after it, librados (Ceph 16)
+        writes the answer to where it is not expected any more, and ends the
+        process.
     :raises exception.VolumeBackendAPIException: it does not succeed.
     """
     name, conf, user, _ = driver._get_config_tuple()
@@ -55,7 +58,10 @@ def connected(
         )
         try:
             if options.rados_connect_timeout >= 0:
-                for option in _TIMEOUTS:
+                for option in (
+                    *_TIMEOUTS,
+                    *(() if asks_manager else (_ANSWER_TIMEOUT,)),
+                ):
                     cluster.conf_set(
                         option, str(options.rados_connect_timeout)
                     )
@@ -63,6 +69,10 @@ def connected(
         except driver.rados.Error as error:
             # Else the threads and sockets of librados stay.
             cluster.shutdown()
+            LOG.warning(
+                'Connecting to the cluster of %(conf)s failed: %(error)s.',
+                {'conf': conf, 'error': error},
+            )
             raise exception.VolumeBackendAPIException(
                 data=f'Cannot connect to the cluster of {conf} as {user}: '
                 f'{error}.'
@@ -79,6 +89,17 @@ def connected(
         yield cluster
     finally:
         cluster.shutdown()
+
+
+def has_manager(cluster: 'rbd.rados.Rados') -> bool:
+    """Return whether a manager is active.
+
+    librados lets a command to it wait until one is, for days.
+
+    :param cluster: connected.
+    :raises exception.VolumeBackendAPIException: the monitors refuse.
+    """
+    return bool(ask(cluster, 'status')['mgrmap']['available'])
 
 
 def data_pool(

@@ -97,6 +97,8 @@ class Move:
     image: str
     source: str
     target: str
+    #: Names of the two pools in Cinder when it began, if they are known.
+    tiers: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f'{self.source}/{self.image} to {self.target}'
@@ -170,8 +172,8 @@ class ClusterImages:
             self._ask_manager('rbd task list')
         except ManagerRefused as refused:
             found.append(
-                f'{refused} It must do the copying: the cephx user needs mgr '
-                f'"profile rbd pool={move.source}, '
+                f'{refused} A manager must do the copying, for which the '
+                f'cephx user needs mgr "profile rbd pool={move.source}, '
                 f'profile rbd pool={move.target}".'
             )
         return found
@@ -268,12 +270,17 @@ class ClusterImages:
                 'volume': move.volume_id,
                 'image_id': image_id,
                 'target': move.target,
+                'tiers': move.tiers,
             },
         )
 
     def is_marked(self, move: Move) -> bool:
-        """Return whether traces of an earlier, equal move are left."""
-        return self.state(move) is not MoveState.OVER
+        """Return whether traces of an earlier move from that pool are left."""
+        mark = self._mark_in(move.source, move.image)
+        if mark is None:
+            return False
+        earlier = dataclasses.replace(move, target=mark['target'])
+        return self.state(earlier) is not MoveState.OVER
 
     def is_answered(self, move: Move) -> bool:
         """Return whether Cinder has had the image in its new pool."""
@@ -296,10 +303,16 @@ class ClusterImages:
             )
 
     def _mark_of(self, move: Move) -> dict | None:
-        with self._ioctx(move.source) as source:
+        mark = self._mark_in(move.source, move.image)
+        # Else it is that of another move from there.
+        is_its = mark and mark['target'] == move.target
+        return mark if is_its else None
+
+    def _mark_in(self, rados_pool: str, image: str) -> dict | None:
+        with self._ioctx(rados_pool) as source:
             try:
                 return record.parsed(
-                    self._images.pool_metadata_get(source, MARK + move.image)
+                    self._images.pool_metadata_get(source, MARK + image)
                 )
             except (KeyError, self._rbd.ImageNotFound):
                 return None
@@ -554,26 +567,44 @@ class ClusterImages:
         return True
 
     def unfinished(
-        self, rados_pools: collections.abc.Sequence[str]
+        self, served: collections.abc.Container[str]
     ) -> collections.abc.Iterator[Move]:
-        """Find the moves of this driver that have marks.
+        """Find the moves that have marks, in all pools of the cluster.
 
-        :param rados_pools: pools in which the source images are searched.
+        A tier may be taken out while images leave its pool.
+
+        :param served: RADOS pools of the backend; others may refuse.
+        :raises rbd.Error: a pool of the backend refuses.
         """
-        for pool in rados_pools:
-            with self._ioctx(pool) as ioctx:
-                marks = [
-                    (key.removeprefix(MARK), record.parsed(value))
-                    for key, value in self._images.pool_metadata_list(ioctx)
-                    if key.startswith(MARK)
-                ]
-            for name, mark in marks:
+        for pool in monitors.ask(
+            self._cluster, 'osd pool ls', detail='detail'
+        ):
+            name = pool['pool_name']
+            if name not in served and not startup.may_keep_images(pool):
+                continue
+            try:
+                marks = self._marks_in(name)
+            except (self._rbd.Error, self._rados.Error) as error:
+                if name in served:
+                    raise
+                LOG.debug('Pool %s is not searched for moves: %s', name, error)
+                continue
+            for image, mark in marks:
                 yield Move(
                     volume_id=mark['volume'],
-                    image=name,
-                    source=pool,
+                    image=image,
+                    source=name,
                     target=mark['target'],
+                    tiers=tuple(mark.get('tiers', ())),
                 )
+
+    def _marks_in(self, rados_pool: str) -> list[tuple[str, dict]]:
+        with self._ioctx(rados_pool) as ioctx:
+            return [
+                (key.removeprefix(MARK), record.parsed(value))
+                for key, value in self._images.pool_metadata_list(ioctx)
+                if key.startswith(MARK)
+            ]
 
     def _has(self, pool: str, name: str) -> bool:
         try:
@@ -584,6 +615,9 @@ class ClusterImages:
 
     def forget(self, move: Move) -> None:
         """Take the mark of a move away, if it has one."""
+        if self._mark_of(move) is None:
+            LOG.debug('The move of %s has no mark.', move)
+            return
         with self._ioctx(move.source) as source:
             try:
                 self._images.pool_metadata_remove(source, MARK + move.image)
@@ -614,6 +648,10 @@ class ClusterImages:
         }.get(status['state'], MoveState.BROKEN)
 
     def _ask_manager(self, prefix: str, **arguments: str) -> str:
+        if not monitors.has_manager(self._cluster):
+            raise ManagerRefused(
+                f'No manager of Ceph is active, which is to do "{prefix}".'
+            )
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         code, answer, text = self._cluster.mgr_command(request, b'')
         if code:

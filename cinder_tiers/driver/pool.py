@@ -186,7 +186,19 @@ class PoolDriver(rbd.RBDDriver):
         return other
 
     def _trash_purge(self) -> None:
-        """Remove what was deleted; not the sources of moves."""
+        """Remove what was deleted; not the sources of moves.
+
+        It raises nothing, for a looping call that does is not run again.
+        """
+        try:
+            self._purge_trash()
+        except Exception:  # noqa: BLE001 - logged
+            LOG.exception(
+                'The trash of pool %s is not purged this time.',
+                self.configuration.rbd_pool,
+            )
+
+    def _purge_trash(self) -> None:
         with rbd.RADOSClient(self) as client:
             try:
                 found = list(self.RBDProxy().trash_list(client.ioctx))

@@ -92,12 +92,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             pool.name: self._make_driver(pool, args, kwargs) for pool in found
         }
         self._moves = unfinished.Moves(
-            self._images, self._rados_pool_of, records.settle
+            self._images, self._place_of, records.settle
         )
         self._report = stats.Stats(self, found, self._drivers)
         self._going_on = loopingcall.FixedIntervalLoopingCall(
             self._moves.go_on
         )
+        self._is_going_on = False
 
     def _entries(self) -> list[str]:
         return getattr(self.configuration, pools.OPTION, None) or []
@@ -145,11 +146,14 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         left, Cinder's driver would find no image, and report the deletion as
         done.
         """
-        move = self._move_of(resource)
-        for pool in self._pools.values():
-            if move and pool.rados_pool == move.target:
-                return pool
-        # Without a move, or if its pool was taken out of the option.
+        if move := self._move_of(resource):
+            for pool in self._pools.values():
+                if pool.rados_pool == move.target:
+                    return pool
+            raise exception.InvalidHost(
+                reason=f'volume {move.volume_id} is in RADOS pool '
+                f'{move.target}, which {pools.OPTION} does not name'
+            )
         volume = records.volume(_volume_id(resource))
         return self._pool_in((volume or resource).host)
 
@@ -224,8 +228,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 "a backend with Cinder's driver for replicated volumes."
             )
         self._active_config = self._get_target_config(self._active_backend_id)
-        if rbd.rados is not None:
-            self._check_pools()
+        if rbd.rados is None:
+            # Before it asks them for the ID of the cluster.
+            super().check_for_setup_error()
+        self._check_pools()
         for driver in self._drivers.values():
             driver.do_setup(context)
         self._active_config = self._any._active_config
@@ -241,9 +247,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         for driver in self._drivers.values():
             driver.check_for_setup_error()
         self._moves.resume([one.rados_pool for one in self._pools.values()])
-        self._going_on.start(
-            interval=GO_ON_EVERY_S, initial_delay=GO_ON_EVERY_S
-        )
+        # Cinder tries a start again that failed after this.
+        if not self._is_going_on:
+            self._going_on.start(
+                interval=GO_ON_EVERY_S, initial_delay=GO_ON_EVERY_S
+            )
+            self._is_going_on = True
 
     def _check_pools(self) -> None:
         _, conf, user, _ = self._get_config_tuple()
@@ -292,23 +301,35 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     @contextlib.contextmanager
     def _images(self) -> collections.abc.Iterator[moving.ClusterImages]:
-        with monitors.connected(self) as cluster:
+        with monitors.connected(self, asks_manager=True) as cluster:
             yield moving.ClusterImages(self._any, cluster)
 
-    def _rados_pool_of(self, volume_id: str) -> str | None:
-        """Return the RADOS pool of a volume; None if not of this backend.
+    def _place_of(self, move: moving.Move) -> unfinished.Place:
+        """Return where Cinder has the volume of a move.
 
         Another backend may have the same pools, and its moves are its own.
         """
-        volume = records.volume(volume_id)
+        volume = records.volume(move.volume_id)
         if not volume or self.host != volume_utils.extract_host(
             volume.host, 'backend'
         ):
-            return None
+            return unfinished.Place.ELSEWHERE
+        had = dict(zip(move.tiers, (move.source, move.target), strict=False))
+        if any(
+            pool.rados_pool != had.get(name, pool.rados_pool)
+            for name, pool in self._pools.items()
+        ):
+            return unfinished.Place.UNKNOWN
         try:
-            return self._pool_in(volume.host).rados_pool
+            found = self._pool_in(volume.host).rados_pool
         except exception.InvalidHost:
-            return None
+            return unfinished.Place.UNKNOWN
+        # A retype in a pool is a move from it to itself, never answered.
+        if found == move.source:
+            return unfinished.Place.SOURCE
+        if found == move.target:
+            return unfinished.Place.TARGET
+        return unfinished.Place.ELSEWHERE
 
     def get_pool(self, volume: objects.Volume) -> str | None:
         """Name of the pool that has the image of a volume whose host has none.
@@ -341,9 +362,14 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
         :returns: of all pools; `extra_info` says with which host to manage.
         """
-        return self._manageable(
-            'get_manageable_volumes', cinder_volumes, *paging
-        )
+        # The image of a volume has another ID in its name once Cinder has
+        # copied it while it was in use.
+        known = [
+            {'id': ident}
+            for one in cinder_volumes
+            for ident in {one['id'], getattr(one, 'name_id', one['id'])}
+        ]
+        return self._manageable('get_manageable_volumes', known, *paging)
 
     def get_manageable_snapshots(
         self, cinder_snapshots: list, *paging: object
@@ -411,13 +437,19 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
         :param within_s: END_WITHIN_S unless given
         :raises exception.VolumeIsBusy: it moves for longer than that.
+        :raises exception.InvalidHost: it moves to a pool that is not served.
         """
         move = self._move_of(volume)
         if move is None:
             return
+        self._pool_of(volume)
         if within_s is None:
             within_s = END_WITHIN_S
-        if self._moves.end(volume.name, within_s=within_s):
+        if self._moves.end(
+            volume.name,
+            within_s=within_s,
+            request=getattr(volume.obj_context, 'request_id', None),
+        ):
             return
         LOG.warning(
             'Volume %(volume)s still moves, and the request is refused: '
@@ -531,29 +563,35 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             with self._still(snapshot):
                 # Unlike that of a volume, a deletion stops no retype.
                 if self._move_of(snapshot) is None:
-                    self._check_migration(snapshot)
+                    if self._is_migrated(snapshot):
+                        raise exception.SnapshotIsBusy(
+                            snapshot_name=snapshot.name
+                        )
                     self._delete_snapshot(snapshot)
                     return
 
-    def _check_migration(self, snapshot: objects.Snapshot) -> None:
-        """Check that an administrator does not migrate an image either."""
-        name = snapshot.volume_name
+    def _is_migrated(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> bool:
+        """Return whether an administrator migrates an image."""
+        name = records.image_of(resource)
         with contextlib.suppress(self.rbd.ImageNotFound):
-            if self._of(snapshot)._is_moving(name):
+            if self._of(resource)._is_moving(name):
                 LOG.warning(
-                    'Snapshot %(snapshot)s is not deleted: librbd migrates '
-                    'image %(image)s. Delete it when "rbd status" does not '
-                    'show the migration any more.',
-                    {'snapshot': snapshot.id, 'image': name},
+                    '%(resource)s is not deleted: librbd migrates image '
+                    '%(image)s. Delete it when "rbd status" does not show the '
+                    'migration any more.',
+                    {'resource': resource.id, 'image': name},
                 )
-                raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
+                return True
+        return False
 
     def delete_volume(self, volume: objects.Volume) -> None:
         """See `delete_volume` of Cinder's driver; waits for a move to end.
 
         :raises exception.VolumeIsBusy: it, or a clone of it that must be
-            flattened for that, moves for longer than that; or it has a
-            snapshot yet, whose deletion was refused.
+            flattened for that, moves for longer than that; an administrator
+            migrates it; or it has a snapshot yet, whose deletion was refused.
         :raises exception.VolumeBackendAPIException: its image is still there.
         """
         if not self._drivers:
@@ -567,6 +605,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             if records.has_snapshots(volume.id):
                 raise exception.VolumeIsBusy(
                     f'Volume {volume.id} has a snapshot yet.'
+                )
+            # It would lose the snapshots of backups, which no image may that
+            # the manager copies.
+            if self._is_migrated(volume):
+                raise exception.VolumeIsBusy(
+                    f'Volume {volume.id} is migrated by librbd.'
                 )
             try:
                 self._of(volume).delete_volume(volume)
@@ -669,12 +713,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             with self._still(volume), self._images() as images:
                 return retyping.stay(
                     images,
-                    moving.Move(
-                        volume_id=volume.id,
-                        image=volume.name,
-                        source=target.rados_pool,
-                        target=target.rados_pool,
-                    ),
+                    _move_between(volume, target, target),
                     lambda: self._of(volume).retype(
                         context, volume, new_type, diff, host
                     ),
@@ -821,12 +860,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         finish: collections.abc.Callable[[], dict | None],
     ) -> tuple[bool, dict | None]:
         source = self._pool_of(volume)
-        wanted = moving.Move(
-            volume_id=volume.id,
-            image=volume.name,
-            source=source.rados_pool,
-            target=target.rados_pool,
-        )
+        wanted = _move_between(volume, source, target)
         try:
             reasons = retyping.objections(volume, diff)
             if not reasons:
@@ -866,6 +900,20 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return False, None
         LOG.info('Volume %s moves in place: %s.', volume.id, wanted)
         return True, update
+
+
+def _move_between(
+    volume: objects.Volume,
+    source: pools.BackendPool,
+    target: pools.BackendPool,
+) -> moving.Move:
+    return moving.Move(
+        volume_id=volume.id,
+        image=volume.name,
+        source=source.rados_pool,
+        target=target.rados_pool,
+        tiers=(source.name, target.name),
+    )
 
 
 def _volume_id(resource: objects.Volume | objects.Snapshot) -> str:

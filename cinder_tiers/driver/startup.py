@@ -10,6 +10,17 @@ _ERASURE_CODED = 3
 _FULL = frozenset({'full', 'full_quota'})
 
 
+def may_keep_images(pool: collections.abc.Mapping) -> bool:
+    """Return whether a pool can have images with headers.
+
+    :param pool: an entry of the answer to "osd pool ls" with detail "detail".
+    """
+    return (
+        'rbd' in pool['application_metadata']
+        and pool['type'] != _ERASURE_CODED
+    )
+
+
 def unusable(
     wanted: collections.abc.Iterable[pools.BackendPool],
     found: collections.abc.Iterable[collections.abc.Mapping],

@@ -24,6 +24,17 @@ LOG = logging.getLogger(__name__)
 MOST_WAITERS = 16
 
 
+class Place(enum.Enum):
+    """Where Cinder has the volume of a move."""
+
+    SOURCE = 'in its old pool'
+    TARGET = 'in its new pool'
+    #: The option lacks its tier, or gives a tier of the move another pool.
+    UNKNOWN = 'in a pool that is not known'
+    #: In a third pool, in another backend, or nowhere.
+    ELSEWHERE = 'elsewhere'
+
+
 class MoveStep(enum.Enum):
     """Next step of a move."""
 
@@ -34,19 +45,13 @@ class MoveStep(enum.Enum):
     LEAVE = 'leave'
 
 
-def next_step(
-    state: moving.MoveState, move: moving.Move, pool: str | None
-) -> MoveStep:
-    """Choose the next step of a move that no request waits for.
-
-    :param pool: RADOS pool in which Cinder has the volume; None if it has no
-        such volume.
-    """
+def next_step(state: moving.MoveState, place: Place) -> MoveStep:
+    """Choose the next step of a move that no request waits for."""
     if state is moving.MoveState.COMMITTED:
         return MoveStep.FINISH
-    if pool == move.source:
+    if place is Place.SOURCE:
         return MoveStep.ABORT
-    if pool != move.target or state is moving.MoveState.BROKEN:
+    if place is not Place.TARGET or state is moving.MoveState.BROKEN:
         return MoveStep.LEAVE
     return (
         MoveStep.COMMIT
@@ -59,8 +64,7 @@ class Moves:
     """The moves of a backend that have been answered, and not ended.
 
     :param connect: returns a context manager with `moving.ClusterImages`.
-    :param pool_of: takes the id of a volume and returns the RADOS pool in
-        which Cinder has it; None if Cinder has no such volume here.
+    :param place_of: takes a move and returns the place of its volume.
     :param settle: takes a move of an earlier process and `is_answered`, and
         sets the volume in Cinder to the state it would have if that process
         had not ended.
@@ -69,55 +73,78 @@ class Moves:
     def __init__(
         self,
         connect: collections.abc.Callable,
-        pool_of: collections.abc.Callable[[str], str | None],
+        place_of: collections.abc.Callable[[moving.Move], Place],
         settle: collections.abc.Callable[..., object],
     ) -> None:
         self._connect = connect
-        self._pool_of = pool_of
+        self._place_of = place_of
         self._settle = settle
         self._lock = threading.Lock()
-        self._moves: dict[str, moving.Move] = {}
+        #: In the order in which they began. An image has two if the mark of
+        #: an earlier move was left.
+        self._moves: dict[moving.Move, None] = {}
+        #: RADOS pools of the backend.
+        self._served: frozenset[str] = frozenset()
         self._turn = threading.Lock()
         self._waiters = threading.BoundedSemaphore(MOST_WAITERS)
-        #: Images of moves that are to be taken back.
-        self._unanswered: set[str] = set()
-        #: Images of moves of an earlier process that were not looked at yet.
-        self._unseen: set[str] = set()
+        #: {request: seconds}, until nothing moves any more.
+        self._waited_s: dict[str, float] = {}
+        #: Moves that are to be taken back.
+        self._unanswered: set[moving.Move] = set()
+        #: Moves of an earlier process that were not looked at yet.
+        self._unseen: set[moving.Move] = set()
+        #: Those of them of which it was said that their place is not known.
+        self._told: set[moving.Move] = set()
 
     def add(self, move: moving.Move) -> None:
         """Carry a move on from now."""
         with self._lock:
-            self._moves[move.image] = move
+            self._moves[move] = None
 
     def take_back(self, move: moving.Move) -> None:
         """Take a move back, from now, that was not answered."""
         with self._lock:
-            self._unanswered.add(move.image)
-            self._moves[move.image] = move
+            self._unanswered.add(move)
+            self._moves[move] = None
 
     def of(self, image: str) -> moving.Move | None:
-        """The move of an image that has not ended, if there is one."""
+        """The move of an image that has not ended, if there is one.
+
+        :returns: of two, the one that the image made last.
+        """
         with self._lock:
-            return self._moves.get(image)
+            found = [move for move in self._moves if move.image == image]
+        left = {move.source for move in found if move.source != move.target}
+        return next(
+            (move for move in found if move.target not in left),
+            found[-1] if found else None,
+        )
 
     def are_some(self) -> bool:
         """Return whether any image moves."""
         with self._lock:
             return bool(self._moves)
 
-    def end(self, image: str, *, within_s: float) -> bool:
+    def end(
+        self, image: str, *, within_s: float, request: str | None = None
+    ) -> bool:
         """Wait until an image does not move any more.
 
         Not if too many requests do so: they have the threads of the service.
 
+        :param within_s: longest wait, of all waits of a request together.
+        :param request: its ID; a deletion with the snapshots waits for each,
+            and that of a group for each volume.
         :returns: whether it was soon enough.
         """
         if self.of(image) is None:
             return True
         if not self._waiters.acquire(blocking=False):
             return False
+        began = time.monotonic()
+        waited_s = self._waited_s.get(request, 0) if request else 0
         try:
-            ends = time.monotonic() + within_s
+            ends = began + within_s - waited_s
             while time.monotonic() < ends:
                 self.go_on()
                 if self.of(image) is None:
@@ -125,6 +152,11 @@ class Moves:
                 time.sleep(1)
         finally:
             self._waiters.release()
+            if request:
+                with self._lock:
+                    self._waited_s[request] = (
+                        waited_s + time.monotonic() - began
+                    )
         return self.of(image) is None
 
     def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
@@ -134,20 +166,32 @@ class Moves:
         not heard was not answered, and is taken back. One that cannot be is
         tried again with `go_on`; until then its volume stays as it was.
         """
+        self._served = frozenset(rados_pools)
         with self._connect() as images:
-            for move in list(images.unfinished(rados_pools)):
+            for move in list(images.unfinished(self._served)):
                 with self._lock:
-                    self._unseen.add(move.image)
+                    self._unseen.add(move)
                 self.add(move)
                 self._try(self._resume, images, move)
 
     def _resume(self, images: moving.ClusterImages, move: moving.Move) -> None:
+        place = self._place_of(move)
+        if place is Place.ELSEWHERE and not self._served & {
+            *(move.source, move.target)
+        }:
+            # Of another backend.
+            self._drop(move)
+            return
         state, step = self._look_at(images, move)
+        is_over = state is moving.MoveState.OVER
+        if step is MoveStep.LEAVE and place is Place.UNKNOWN:
+            self._tell_that_unknown(move)
+            return
         LOG.info(
             'Found the move of %(move)s, %(state)s; next: %(step)s.',
             {'move': move, 'state': state.value, 'step': step.value},
         )
-        if step is MoveStep.LEAVE and state is not moving.MoveState.OVER:
+        if step is MoveStep.LEAVE and not is_over:
             LOG.error(
                 'The move of %(move)s is left as it is: volume %(volume)s is '
                 'in neither pool of this backend in Cinder, or the move is '
@@ -161,31 +205,71 @@ class Moves:
                     'image': move.image,
                 },
             )
-            with self._lock:
-                self._unseen.discard(move.image)
-                if self._moves.get(move.image) == move:
-                    del self._moves[move.image]
+            self._drop(move)
             return
         if step is MoveStep.ABORT:
             with self._lock:
-                self._unanswered.add(move.image)
-        elif self._pool_of(move.volume_id) == move.target:
+                self._unanswered.add(move)
+        elif place is Place.TARGET:
             self._settle(move, is_answered=True)
         with self._lock:
-            self._unseen.discard(move.image)
-        if step is MoveStep.ABORT or state is moving.MoveState.OVER:
+            self._unseen.discard(move)
+        if step is MoveStep.ABORT or is_over:
             self._go_on_with(images, move)
+            return
+        for pool in sorted({move.source, move.target} - self._served):
+            LOG.warning(
+                'The move of %(move)s goes on, although tiers_rbd_pools does '
+                'not name pool %(pool)s: keep that pool, and the rights in '
+                'it, until "rbd status %(target)s/%(image)s" shows no '
+                'migration.',
+                {
+                    'move': move,
+                    'pool': pool,
+                    'target': move.target,
+                    'image': move.image,
+                },
+            )
+
+    def _tell_that_unknown(self, move: moving.Move) -> None:
+        if move in self._told:
+            return
+        self._told.add(move)
+        LOG.error(
+            'The move of %(move)s waits: tiers_rbd_pools does not name the '
+            'tier in which Cinder has volume %(volume)s, or gives a tier of '
+            'the move (%(tiers)s) another pool. Put the option back until '
+            '"rbd status %(target)s/%(image)s" shows no migration; if a tier '
+            'has another name now, change the host of its volumes with '
+            '"cinder-manage volume update_host".',
+            {
+                'move': move,
+                'volume': move.volume_id,
+                'tiers': ' to '.join(move.tiers) or 'not recorded',
+                'target': move.target,
+                'image': move.image,
+            },
+        )
+
+    def _drop(self, move: moving.Move) -> None:
+        with self._lock:
+            self._unseen.discard(move)
+            self._unanswered.discard(move)
+            # A deletion that waits looks at moves, too.
+            self._moves.pop(move, None)
+            if not self._moves:
+                self._waited_s.clear()
 
     def _look_at(
         self, images: moving.ClusterImages, move: moving.Move
     ) -> tuple[moving.MoveState, MoveStep]:
-        pool: str | None = move.target
+        place = Place.TARGET
         if not images.is_answered(move):
-            pool = self._pool_of(move.volume_id)
-            if pool == move.target:
+            place = self._place_of(move)
+            if place is Place.TARGET:
                 images.answer(move)
         state = images.state(move)
-        return state, next_step(state, move, pool)
+        return state, next_step(state, place)
 
     def go_on(self) -> None:
         """Do what each move needs next; for a periodic task.
@@ -193,7 +277,7 @@ class Moves:
         Nothing while another thread does so.
         """
         with self._lock:
-            moves = tuple(self._moves.values())
+            moves = tuple(self._moves)
         if not moves or not self._turn.acquire(blocking=False):
             return
         try:
@@ -205,7 +289,7 @@ class Moves:
         try:
             with self._connect() as images:
                 for move in moves:
-                    is_seen = move.image not in self._unseen
+                    is_seen = move not in self._unseen
                     do = self._go_on_with if is_seen else self._resume
                     self._try(do, images, move)
         except exception.VolumeBackendAPIException as error:
@@ -229,7 +313,7 @@ class Moves:
         self, images: moving.ClusterImages, move: moving.Move
     ) -> None:
         state, step = self._look_at(images, move)
-        if step is MoveStep.ABORT and move.image in self._unanswered:
+        if step is MoveStep.ABORT and move in self._unanswered:
             images.take_back(move, state)
             self._settle(move, is_answered=False)
             state = moving.MoveState.OVER
@@ -238,10 +322,7 @@ class Moves:
                 # It has the image open yet, and who deletes it is refused.
                 return
             images.forget(move)
-            with self._lock:
-                self._unanswered.discard(move.image)
-                # A deletion that waits looks at moves, too.
-                self._moves.pop(move.image, None)
+            self._drop(move)
             LOG.info('The move of %s has ended.', move)
         elif step is MoveStep.EXECUTE:
             images.add_task(moving.Task.EXECUTE, move)

@@ -188,6 +188,19 @@ class DriverContract(Families):
         service.driver.manage_existing(made['slow'], reference)
         self.assertEqual([made['slow'].name], self.names_in('slow'))
 
+    def test_an_image_with_another_id_in_its_name_is_managed_already(self):
+        """So it is once Cinder has copied a volume that was in use."""
+        service = self.serve()
+        volume = self.add('slow', _name_id=str(uuid4()))
+        service.driver.create_volume(volume)
+        (found,) = service.get_manageable_volumes(
+            self.context, None, 10, 0, ['size'], ['asc']
+        )
+        self.assertEqual(
+            ({'source-name': volume.name}, False),
+            (found['reference'], found['safe_to_manage']),
+        )
+
     def test_a_snapshot_can_be_managed(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
@@ -551,6 +564,53 @@ class DriverContract(Families):
         self.assertEqual([f'{volume.name}.deleted'], self.names_in('fast'))
         self.assertEqual(expected, self.sum_of('slow', clone.name))
 
+    def test_a_parent_that_moves_keeps_the_snapshot_of_a_clone_that_goes(self):
+        for moves in (False, True):
+            with self.subTest(moves=moves):
+                service = self.serve()
+                volume = self.make(service, 'slow', CONTENT[0])
+                before = self.sum_of('slow', volume.name)
+                clone = self.add('slow')
+                service.driver.create_cloned_volume(clone, volume)
+                self.let_need_the_trash(service, clone)
+                log = self.capture_log()
+                with self.ioctx('slow') as ioctx:
+                    if moves:
+                        self.rbd.RBD().migration_prepare(
+                            *(ioctx, volume.name, ioctx, volume.name)
+                        )
+                    service.driver.delete_volume(clone)
+                    with self.image(
+                        'slow', volume.name, read_only=True
+                    ) as image:
+                        self.assertEqual(
+                            [f'{clone.name}.clone_snap'] * moves,
+                            self.users_snapshots(image),
+                        )
+                    if moves:
+                        self.assertIn(f'{volume.name} moves.', log.output)
+                        self.rbd.RBD().migration_abort(ioctx, volume.name)
+                self.assertNotIn(clone.name, self.names_in('slow'))
+                self.assertEqual(before, self.sum_of('slow', volume.name))
+
+    def users_snapshots(self, image):
+        """Names of those that were not removed."""
+        trash = self.rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+        return [
+            one['name']
+            for one in image.list_snaps()
+            if one['namespace'] != trash
+        ]
+
+    def let_need_the_trash(self, service, volume):
+        """Give a volume a clone in the trash, so that it must go there."""
+        snapshot = self.snapshot(service, volume)
+        clone = self.add('slow')
+        service.driver.create_volume_from_snapshot(clone, snapshot)
+        with self.ioctx('slow') as ioctx:
+            self.rbd.RBD().trash_move(ioctx, clone.name, 0)
+        service.delete_snapshot(self.context, snapshot)
+
     def test_a_volume_can_move_there_and_back(self):
         service = self.serve()
         volume, snapshots, _ = self.make_family(service, 'slow')
@@ -749,6 +809,30 @@ class DriverContract(Families):
             self.assertEqual('available', each.status)
         self.assertEqual(before, self.sums_of('slow', volume, snapshots))
 
+    def test_no_volume_is_deleted_that_an_administrator_migrates(self):
+        """Nor a snapshot of a backup, which goes with it."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        name = f'backup.{uuid4()}.snap.1796054322.5'
+        with self.image('slow', volume.name) as image:
+            image.create_snap(name)
+        with self.ioctx('slow') as ioctx:
+            self.rbd.RBD().migration_prepare(
+                *(ioctx, volume.name, ioctx, volume.name)
+            )
+            log = self.capture_log()
+            self.assertRaises(
+                exception.VolumeIsBusy, service.driver.delete_volume, volume
+            )
+            self.assertIn('librbd migrates image', log.output)
+            with self.image('slow', volume.name, read_only=True) as image:
+                self.assertEqual(
+                    [name], [one['name'] for one in image.list_snaps()]
+                )
+            self.rbd.RBD().migration_abort(ioctx, volume.name)
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left('slow')
+
     def test_a_move_that_a_start_could_not_look_at_is_looked_at_again(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
@@ -756,14 +840,14 @@ class DriverContract(Families):
         reasons = ['no database']
         settled = []
 
-        def pool_of(_ident):
+        def place_of(_move):
             if reasons:
                 raise exception.CinderException(reasons.pop())
-            return self.rados_pools['fast']
+            return unfinished.Place.TARGET
 
         moves = unfinished.Moves(
             service.driver._images,
-            pool_of,
+            place_of,
             lambda _move, is_answered: settled.append(is_answered),
         )
         moves.resume(list(self.rados_pools.values()))
@@ -1101,6 +1185,7 @@ class DriverContract(Families):
             image=volume.name,
             source=self.rados_pools[tier],
             target=self.rados_pools[target],
+            tiers=(f'tier-{tier}', f'tier-{target}'),
         )
 
     def test_a_move_that_was_not_answered_is_taken_back(self):
@@ -1263,6 +1348,148 @@ class DriverContract(Families):
         self.assertEqual(before, self.sums_of('fast', volume, snapshots))
         self.assertEqual(0, self.images_in_trash('slow'))
         self.assertEqual([], self.marks_in('slow'))
+
+    # What a service finds that starts with other pools
+
+    def serve_only(self, *tiers):
+        """A cinder-volume whose option lacks the other tiers."""
+        return self.serve(
+            **driver_case.section(
+                {tier: self.rados_pools[tier] for tier in tiers}
+            )
+        )
+
+    def test_a_move_is_carried_on_whose_tier_was_taken_out(self):
+        for gone, kept in (('slow', 'fast'), ('fast', 'slow')):
+            with self.subTest(gone=gone):
+                service = self.serve()
+                volume, snapshots, clone = self.make_family(service, 'slow')
+                before = self.sums_of('slow', volume, snapshots)
+                self.retype(service, volume, 'fast')
+                # Records that the move was answered.
+                service.driver._moves.go_on()
+                log = self.capture_log()
+                service = self.serve_only(kept)
+                self.assertIn(
+                    f'does not name pool {self.rados_pools[gone]}', log.output
+                )
+                self.settle(service, volume, 'fast')
+                self.assertEqual(
+                    before, self.sums_of('fast', volume, snapshots)
+                )
+                self.assertEqual(0, self.images_in_trash('slow'))
+                self.assertEqual([], self.marks_in('slow'))
+                self.assert_family_goes(self.serve(), volume, snapshots, clone)
+
+    def test_a_move_waits_while_the_place_of_its_volume_is_not_known(self):
+        """Its tier was taken out, or both tiers have exchanged pools."""
+        fast, slow = (self.rados_pools[tier] for tier in ('fast', 'slow'))
+        for found in ({'fast': fast}, {'fast': slow, 'slow': fast}):
+            with self.subTest(found):
+                service = self.serve()
+                volume, snapshots = self.prepared(service)
+                before = self.sums_of('fast', volume, snapshots)
+                log = self.capture_log()
+                service = self.serve(**driver_case.section(found))
+                for _ in range(2):
+                    service.driver._moves.go_on()
+                self.assertEqual(1, log.output.count('Put the option back'))
+                volume.refresh()
+                self.assertEqual('retyping', volume.status)
+                self.assertEqual(
+                    before, self.sums_of('fast', volume, snapshots)
+                )
+                service = self.serve()
+                volume.refresh()
+                self.assertEqual('available', volume.status)
+                self.settle(service, volume, 'slow')
+                self.assertEqual(
+                    before, self.sums_of('slow', volume, snapshots)
+                )
+                self.assert_nothing_left('fast')
+
+    def test_a_move_is_taken_back_when_its_tier_has_its_new_name(self):
+        service = self.serve()
+        volume, snapshots = self.prepared(service)
+        before = self.sums_of('fast', volume, snapshots)
+        service = self.serve(
+            tiers_rbd_pools=[
+                f'tier-fast:{self.rados_pools["fast"]}',
+                f'tier-slower:{self.rados_pools["slow"]}',
+            ]
+        )
+        self.assertEqual(1, len(self.marks_in('slow')))
+        # As "cinder-manage volume update_host" does, without a start.
+        volume.host = self.host_of('slower')
+        volume.save()
+        self.settle(service, volume, 'slow')
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assert_nothing_left('fast')
+
+    # When an image has two marks
+
+    def test_a_retype_in_its_pool_that_was_cut_off_does_not_end_a_move(self):
+        service = self.serve()
+        volume = self.make(service, 'fast', CONTENT[0])
+        before = self.sum_of('fast', volume.name)
+        self.retype(service, volume, 'slow')
+        service.driver._moves.go_on()
+        with service.driver._images() as images:
+            images.mark(self.move_of(volume, 'slow', 'slow'))
+        service = self.serve()
+        self.settle(service, volume, 'slow')
+        self.assertEqual(0, self.images_in_trash('fast'))
+        self.assertEqual([], self.marks_in('fast') + self.marks_in('slow'))
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left(*self.types)
+
+    def test_the_mark_of_an_earlier_move_does_not_end_a_move(self):
+        for answered in (True, False):
+            with self.subTest(answered=answered):
+                service = self.serve()
+                volume = self.make(service, 'fast', CONTENT[0])
+                before = self.sum_of('fast', volume.name)
+                self.retype(service, volume, 'slow')
+                service.driver._moves.go_on()
+                with self.ioctx('slow') as ioctx:
+                    self.rbd.RBD().pool_metadata_set(
+                        ioctx,
+                        moving.MARK + volume.name,
+                        json.dumps(
+                            {
+                                'volume': volume.id,
+                                'image_id': 'earlier',
+                                'target': self.rados_pools['fast'],
+                                'answered': answered,
+                            }
+                        ),
+                    )
+                service = self.serve()
+                self.settle(service, volume, 'slow')
+                self.assertEqual(0, self.images_in_trash('fast'))
+                self.assertEqual(
+                    [], self.marks_in('fast') + self.marks_in('slow')
+                )
+                self.assertEqual(before, self.sum_of('slow', volume.name))
+                service.driver.delete_volume(volume)
+                self.assert_nothing_left(*self.types)
+
+    def test_a_mark_of_another_move_is_kept(self):
+        """By one that has ended, and one that would begin."""
+        service = self.serve()
+        volume, snapshots = self.prepared(service)
+        with service.driver._images() as images:
+            ended = self.move_of(volume, 'slow', 'slow')
+            images.forget(ended)
+            self.assertIs(moving.MoveState.OVER, images.state(ended))
+            self.assertTrue(images.is_marked(ended))
+        self.assertEqual(1, len(self.marks_in('slow')))
+        before = self.sums_of('fast', volume, snapshots)
+        self.settle(self.serve(), volume, 'slow')
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
 
     def test_what_others_prepared_is_left_alone(self):
         service = self.serve()

@@ -105,13 +105,13 @@ class RealCluster(fixtures.Fixture):
         return client
 
 
-def kill_manager():
-    """End the manager of the lab at once; the lab starts it again."""
+def signal_manager(signum=signal.SIGKILL):
+    """Send a signal to the manager of the lab, which starts one that ended."""
     for process in pathlib.Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
             program, *arguments = (process / 'cmdline').read_text().split('\0')
             if program.endswith('/ceph-mgr') and real_ceph.CONF in arguments:
-                os.kill(int(process.name), signal.SIGKILL)
+                os.kill(int(process.name), signum)
 
 
 class VolumeService:

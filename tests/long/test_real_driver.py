@@ -8,6 +8,7 @@ The environment variable CINDER_TIERS_TEST_CEPH_CONF names its ceph.conf.
 import collections
 import contextlib
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -455,7 +456,7 @@ class RealDriverTestCase(
             self.wait_for_manager(service)
             killer = threading.Timer(
                 (whole_s or 0) * (moment - 1) / LAST_IN_IT,
-                real_driver.kill_manager,
+                real_driver.signal_manager,
             )
             began = time.monotonic()
             if whole_s:
@@ -476,6 +477,33 @@ class RealDriverTestCase(
             self.assert_is_in(source, target, volume, snapshots, sums)
         LOG.info('%d moves, %.1f s one without a kill', moved, whole_s)
         self.assertGreater(moved, MOMENTS // 2)
+
+    def test_without_a_manager_no_request_waits_for_one(self):
+        service = self.serve(rados_connect_timeout=5)
+        volume = self.make(service, 'slow', driver_contract.CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.wait_for_manager(service)
+        self.addCleanup(real_driver.signal_manager, signal.SIGCONT)
+        real_driver.signal_manager(signal.SIGSTOP)
+        for _ in range(driver_case.MOST_S):
+            if not self.cluster.command('status')['mgrmap']['available']:
+                break
+            time.sleep(1)
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        self.assertIn('No manager of Ceph is active', log.output)
+        service.driver.initialize_connection(volume, {})
+        real_driver.signal_manager(signal.SIGCONT)
+        self.wait_for_manager(service)
+        volume.refresh()
+        self.retype(service, volume, 'fast', 'never')
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+        self.assert_nothing_left('slow')
 
     def wait_until_executed(self, volume, tier='fast'):
         over = threading.Event()

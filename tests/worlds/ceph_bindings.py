@@ -99,6 +99,8 @@ class Image:
         self.watchers = 0
         self.is_named = True
         self.in_trash = False
+        #: Who put it there.
+        self.trash_source = 'MIGRATION'
         #: Pool of which its migration header says that it leaves for it.
         self.leaves_for = None
         #: Without, it is an entry of the trash, and nothing else.
@@ -143,6 +145,8 @@ class Cluster:
         #: Commands that the manager, which begins anew, does not take yet;
         #: `connect`, with which no client gets in.
         self.refused = set()
+        #: Whether a manager is active.
+        self.has_manager = True
         #: Clients that were not shut down.
         self.clients = set()
         #: What of a source the manager leaves that ends in a commit: `header`
@@ -223,18 +227,30 @@ class Cluster:
         """Images whose parent is an image, or a snapshot of it."""
         return [
             one
+            for one in self._attached_to(image, snapshot)
+            if not one.in_trash
+        ]
+
+    def _attached_to(self, image, snapshot):
+        """With what a user put into the trash, which bindings do not list."""
+        return [
+            one
             for one in self.images.values()
             if one.parent
             and one.parent[0] is image
             and snapshot in (None, one.parent[1])
-            and not one.in_trash
+            and not (one.in_trash and one.trash_source == 'MIGRATION')
         ]
+
+    def is_needed(self, image, snapshot):
+        """Return whether a snapshot has clones."""
+        return bool(self._attached_to(image, snapshot))
 
     def leave_parent(self, image):
         """With its last clone goes what was kept of a snapshot for it."""
         if image.parent:
             (of, name), image.parent = image.parent, None
-            if of.snapshots[name].namespace == TRASH and not self.children_of(
+            if of.snapshots[name].namespace == TRASH and not self.is_needed(
                 of, name
             ):
                 del of.snapshots[name]
@@ -288,9 +304,10 @@ class _Rados:
     def __init__(self, cluster):
         self._cluster = cluster
         self._pools = list(cluster.pools)
+        self._options = {}
 
     def conf_set(self, name, value):
-        pass
+        self._options[name] = value
 
     def connect(self, timeout=0):
         self._cluster.clients.add(self)
@@ -369,6 +386,9 @@ class _Rados:
         answer = {
             'df': self._df,
             'osd pool ls': self._list,
+            'status': lambda: {
+                'mgrmap': {'available': self._cluster.has_manager}
+            },
             'osd pool get-quota': lambda: {'quota_max_bytes': 0},
         }.get(prefix)
         if answer is None:
@@ -408,6 +428,11 @@ class _Rados:
         ]
 
     def mgr_command(self, request, _data):
+        # Neither is an Exception, which the driver could catch.
+        if 'rados_mon_op_timeout' in self._options:
+            raise SystemExit('librados 16.2.15: double free or corruption')
+        if not self._cluster.has_manager:
+            raise SystemExit('librados: waits until a manager is active')
         asked = json.loads(request)
         prefix = asked['prefix']
         if prefix in self._cluster.answers:
@@ -530,10 +555,17 @@ class _RBD:
 
     def trash_list(self, ioctx):
         return [
-            {'id': image.id, 'name': image.name, 'source': 'MIGRATION'}
+            {'id': image.id, 'name': image.name, 'source': image.trash_source}
             for image in self._cluster.images.values()
             if image.pool == ioctx.name and image.in_trash
         ]
+
+    def trash_move(self, ioctx, name, _delay_s=0):
+        image = self._cluster.get(ioctx.name, name, ioctx.namespace)
+        if image.features & MIGRATING or image.watchers:
+            raise ImageBusy(errno.EBUSY, name)
+        image.is_named, image.in_trash = False, True
+        image.trash_source = 'USER'
 
     def _in_trash(self, ioctx, ident):
         image = self._cluster.images.get(ident)
@@ -767,7 +799,7 @@ class _Open(contextlib.AbstractContextManager):
 
     def remove_snap(self, name):
         snapshot = self._of(name)
-        if self._cluster.children_of(self._image, name):
+        if self._cluster.is_needed(self._image, name):
             snapshot.namespace = TRASH
         else:
             del self._image.snapshots[name]

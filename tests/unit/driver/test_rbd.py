@@ -5,13 +5,32 @@
 import errno
 import json
 
-from cinder import exception
 import fixtures
 
-from tests.contract import driver_case
-from tests.contract import driver_contract
+# The first: it tells Cinder how to run.
 from tests.unit.driver import memory_case
-from tests.worlds import ceph_bindings
+
+from cinder import context as cinder_context  # noqa: E402
+from cinder import exception  # noqa: E402
+from cinder import objects  # noqa: E402
+
+from cinder_tiers.driver import rbd as tiered  # noqa: E402
+from tests.contract import driver_case  # noqa: E402
+from tests.contract import driver_contract  # noqa: E402
+from tests.worlds import ceph_bindings  # noqa: E402
+
+
+class Clock:
+    """Stands for the module `time`; only those who sleep make it go on."""
+
+    def __init__(self):
+        self._now_s = 0
+
+    def monotonic(self):
+        return self._now_s
+
+    def sleep(self, seconds):
+        self._now_s += seconds
 
 
 class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
@@ -113,11 +132,74 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         # Records that the move was answered.
         service.driver._moves.go_on()
         only_slow = {'slow': self.rados_pools['slow']}
+        log = self.capture_log()
         service = self.serve(**driver_case.section(only_slow))
         error = self.assertRaises(
             exception.InvalidHost, service.driver.extend_volume, volume, 2
         )
-        self.assertIn("the pool 'tier-fast'", str(error))
+        self.assertIn(
+            f'in RADOS pool {self.rados_pools["fast"]}, which tiers_rbd_pools',
+            str(error),
+        )
+        self.assertIn('does not name pool', log.output)
+
+    def test_an_image_in_a_pool_that_was_replaced_is_not_taken_for_gone(self):
+        self.hurry()
+        service = self.serve()
+        volume = self.make(service, 'slow')
+        self.retype(service, volume, 'fast')
+        service.driver._moves.go_on()
+        self.cluster.pools['other'] = {}
+        service = self.serve(
+            **driver_case.section({**self.rados_pools, 'fast': 'other'})
+        )
+        error = self.assertRaises(
+            exception.InvalidHost, service.driver.delete_volume, volume
+        )
+        self.assertIn(self.rados_pools['fast'], str(error))
+        self.assertEqual([volume.name], self.names_in('fast'))
+
+    def test_pools_of_others_do_not_stop_a_start(self):
+        others = ('refuses', 'erasure-coded')
+        self.cluster.pools |= {name: {} for name in others}
+        list_of = ceph_bindings._RBD.pool_metadata_list
+
+        def refuse(bindings, ioctx):
+            if ioctx.name in others:
+                raise self.rbd.PermissionError(errno.EPERM, ioctx.name)
+            return list_of(bindings, ioctx)
+
+        with fixtures.MonkeyPatch(
+            'tests.worlds.ceph_bindings._RBD.pool_metadata_list', refuse
+        ):
+            self.assertTrue(self.serve().driver.initialized)
+
+    def test_a_deletion_with_snapshots_waits_no_longer_than_any(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        self.cluster.refused.add('rbd task add migration execute')
+        self.retype(service, volume, 'fast')
+        for each in (volume, *snapshots):
+            each.status = 'deleting'
+            each.save()
+        clock = Clock()
+        with fixtures.MonkeyPatch(
+            'cinder_tiers.driver.unfinished.time', clock
+        ):
+            service.delete_volume(self.context, volume, cascade=True)
+            self.assertEqual(tiered.END_WITHIN_S, clock.monotonic())
+            # Another request waits anew.
+            self.assertRaises(
+                exception.VolumeIsBusy,
+                service.driver.delete_volume,
+                objects.Volume.get_by_id(
+                    cinder_context.get_admin_context(), volume.id
+                ),
+            )
+            self.assertEqual(2 * tiered.END_WITHIN_S, clock.monotonic())
+        for each in (volume, *snapshots):
+            each.refresh()
+            self.assertEqual('available', each.status)
 
     def states_of_pools(self, service):
         return {
@@ -172,8 +254,43 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
             {'tier-fast': 'down', 'tier-slow': 'down'},
             self.states_of_pools(service),
         )
+        # Each attempt takes minutes by default.
+        self.assertEqual(2, log.output.count('Connecting to the cluster of'))
         self.assertIn('Cannot connect to the cluster of', log.output)
         self.assertEqual(before, self.cluster.clients)
+
+    def test_a_purge_of_the_trash_goes_on_after_one_that_failed(self):
+        """As a looping call that raises is not run again."""
+        service = self.serve()
+        self.make(service, 'slow')
+        driver = service.driver._drivers['tier-slow']
+        with self.ioctx('slow') as ioctx:
+            (name,) = self.names_in('slow')
+            self.rbd.RBD().trash_move(ioctx, name, 0)
+        self.cluster.refused.add('connect')
+        log = self.capture_log()
+        driver._trash_purge()
+        self.assertIn(
+            f'trash of pool {self.rados_pools["slow"]} is not', log.output
+        )
+        self.cluster.refused.clear()
+        driver._trash_purge()
+        self.assertEqual(0, self.images_in_trash('slow'))
+
+    def test_a_start_without_the_bindings_of_ceph_names_them(self):
+        log = self.capture_log()
+        for name in ('rados', 'rbd'):
+            self.useFixture(
+                fixtures.MonkeyPatch(f'cinder.volume.drivers.rbd.{name}', None)
+            )
+        self.assertFalse(self.serve().driver.initialized)
+        self.assertIn('rados and rbd python libraries', log.output)
+
+    def test_a_start_can_be_tried_again(self):
+        """As Cinder does if it fails after the driver was set up."""
+        service = self.serve()
+        service.driver.do_setup(self.context)
+        service.driver.check_for_setup_error()
 
     def test_what_a_copy_left_is_not_taken_for_what_moves(self):
         """It has the name of the image, and another pool."""
@@ -217,6 +334,26 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
         self.assert_nothing_left('slow')
+
+    def test_without_a_manager_no_request_waits_for_one(self):
+        """Nor is a process with timeouts ended by a late answer."""
+        service = self.serve(rados_connect_timeout=5)
+        volume, other = (self.make(service, 'slow', b'content') for _ in '01')
+        self.retype(service, volume, 'fast')
+        self.cluster.has_manager = False
+        log = self.capture_log()
+        service.driver._moves.go_on()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, other, 'fast', 'never'),
+        )
+        self.assertIn('No manager of Ceph is active', log.output)
+        self.assertEqual([other.name], self.names_in('slow'))
+        service.driver.initialize_connection(other, {})
+        self.cluster.has_manager = True
+        self.settle(service, volume, 'fast')
+        self.assertEqual([], self.marks_in('slow'))
 
     def test_a_move_that_cannot_be_taken_back_yet_is_tried_again(self):
         service = self.serve()
