@@ -46,8 +46,9 @@ LOG = logging.getLogger(__name__)
 
 #: Key in the metadata of a pool, before the name of an image that leaves it.
 MARK = 'cinder_tiers_move_'
-#: States of volumes of which nothing is read but by those who watch it.
-_IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
+#: States of volumes of which nothing is read but by those who watch it. A
+#: stopped server that has one may start at any time.
+_IDLE = frozenset({'available', 'error'})
 #: The manager hears of a cancelled task with the next object that it copies.
 CANCEL_S = 60
 #: Why an image does not move.
@@ -219,6 +220,20 @@ class ClusterImages:
                 for one in image.list_descendants()
                 if not one['trash']
             ]
+
+    def read_in_states(self, pool: str, name: str) -> list[str]:
+        """List what a reader of an image reads and has snapshots.
+
+        :returns: names of it, of its parent, and so on.
+        """
+        found = []
+        with contextlib.suppress(self._rbd.ImageNotFound):
+            while True:
+                with self._open(pool, name) as image:
+                    if any(image.list_snaps()):
+                        found.append(name)
+                    pool, name, _ = image.parent_info()
+        return found
 
     def busy_kin(
         self,

@@ -410,7 +410,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     copy_image_to_encrypted_volume = routes.of_its_pool(
         'copy_image_to_encrypted_volume'
     )
-    copy_volume_to_image = routes.of_its_pool('copy_volume_to_image')
+    _upload = routes.of_its_pool('copy_volume_to_image')
     _revert = routes.of_its_pool('revert_to_snapshot')
 
     create_snapshot = routes.of_its_pool('create_snapshot')
@@ -440,25 +440,54 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.InvalidHost: it moves to a pool that is not served.
         """
         move = self._move_of(volume)
-        if move is None:
+        if move is not None:
+            self._pool_of(volume)
+            self._end(volume, move, within_s)
+
+    def _end_copying(
+        self, volume: objects.Volume, within_s: int | None = None
+    ) -> None:
+        """Wait until a volume can be read.
+
+        librbd (Ceph 16, 18 and 20) copies an object with snapshots by writing
+        one state of it after another, and whoever reads the image or a clone
+        meanwhile gets an old one. Without snapshots there is one state.
+
+        :param within_s: END_WITHIN_S unless given
+        :raises exception.VolumeIsBusy: what it reads has snapshots, and moves
+            for longer than that.
+        """
+        if not self._moves.are_some():
             return
-        self._pool_of(volume)
+        with self._images() as images:
+            names = images.read_in_states(
+                self._pool_of(volume).rados_pool, volume.name
+            )
+        for name in names:
+            move = self._moves.of(name)
+            if move is not None:
+                self._end(volume, move, within_s)
+
+    def _end(
+        self, volume: objects.Volume, move: moving.Move, within_s: int | None
+    ) -> None:
         if within_s is None:
             within_s = END_WITHIN_S
         if self._moves.end(
-            volume.name,
+            move.image,
             within_s=within_s,
             request=getattr(volume.obj_context, 'request_id', None),
         ):
             return
         LOG.warning(
-            'Volume %(volume)s still moves, and the request is refused: '
-            '%(move)s. Repeat it when "rbd task list" does not show the move '
-            'any more.',
+            'The request for volume %(volume)s is refused, as an image still '
+            'moves: %(move)s. Repeat it when "rbd task list" does not show '
+            'the move any more.',
             {'volume': volume.id, 'move': move},
         )
         raise exception.VolumeIsBusy(
-            f'Volume {volume.id} still moves to pool {move.target}.'
+            f'Volume {volume.id} is busy: image {move.image} still moves to '
+            f'pool {move.target}.'
         )
 
     def manage_existing_get_size(
@@ -497,24 +526,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     ) -> dict:
         """See `initialize_connection` of Cinder's driver.
 
-        For an incremental backup it waits for a move to end: `rbd export-diff
-        --from-snap` passes over what the move has not copied yet.
-
-        :raises exception.VolumeIsBusy: it moves for longer than that.
+        :raises exception.VolumeIsBusy: it cannot be read soon enough.
         """
-        if (
-            volume.status == 'backing-up'
-            and self._moves.of(volume.name)
-            and self._has_backup_snapshots(volume)
-        ):
-            self._end_move(volume, END_BEFORE_REPLY_S)
+        self._end_copying(volume, END_BEFORE_REPLY_S)
         return self._connection(volume, connector)
 
-    def _has_backup_snapshots(self, volume: objects.Volume) -> bool:
-        with rbd.RBDVolumeProxy(
-            self._of(volume), volume.name, read_only=True
-        ) as image:
-            return bool(self._get_backup_snaps(image))
+    def copy_volume_to_image(
+        self,
+        context: cinder_context.RequestContext,
+        volume: objects.Volume,
+        image_service: object,
+        image_meta: dict,
+    ) -> None:
+        """See `copy_volume_to_image` of Cinder's driver.
+
+        :raises exception.VolumeIsBusy: it cannot be read soon enough.
+        """
+        self._end_copying(volume)
+        self._upload(context, volume, image_service, image_meta)
 
     def revert_to_snapshot(
         self,
@@ -647,10 +676,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
         In another pool the clone becomes a copy before it is used: what a
         tier promises is no promise of reads from another one.
+
+        :raises exception.VolumeIsBusy: the source cannot be read soon enough.
         """
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
         driver = self._of_new(volume)
+        self._end_copying(snapshot.volume)
         with self._still(snapshot):
             copy = self._copy(volume, self._pool_of(snapshot))
             if copy is None:
@@ -665,10 +697,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """See `create_cloned_volume` of Cinder's driver.
 
         In another pool the clone becomes a copy before it is used.
+
+        :raises exception.VolumeIsBusy: the source cannot be read soon enough.
         """
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
         driver = self._of_new(volume)
+        self._end_copying(src_vref)
         with self._still(src_vref):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:

@@ -1017,25 +1017,50 @@ class DriverContract(Families):
             self.sums_of('fast', volume, snapshots),
         )
 
-    def test_a_volume_that_moves_is_not_backed_up_after_another_backup(self):
-        """Only such a backup asks for the difference to a snapshot."""
+    def test_a_volume_with_snapshots_is_read_when_it_has_come(self):
+        """And so is a clone; librbd shows old states of it meanwhile."""
         self.hurry()
         service = self.serve()
-        first, volume = self.make(service, 'slow'), self.make(service, 'slow')
-        with self.image('slow', volume.name) as image:
-            image.create_snap(f'backup.{uuid4()}.snap.1796054322.5')
-        for each in (first, volume):
-            self.retype(service, each, 'fast')
-            service.driver.initialize_connection(each, {})
-            each.status = 'backing-up'
-        service.driver.initialize_connection(first, {})
-        self.assertRaises(
-            exception.VolumeIsBusy,
-            service.driver.initialize_connection,
-            *(volume, {}),
+        driver = service.driver
+        plain, backed_up = (
+            self.make(service, 'slow'),
+            self.make(service, 'slow'),
         )
+        with self.image('slow', backed_up.name) as image:
+            image.create_snap(f'backup.{uuid4()}.snap.1796054322.5')
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        for each in (plain, backed_up, volume):
+            self.retype(service, each, 'fast')
+        driver.initialize_connection(plain, {})
+        for read, *arguments in (
+            (driver.initialize_connection, volume, {}),
+            (driver.initialize_connection, clone, {}),
+            (driver.initialize_connection, backed_up, {}),
+            (driver.copy_volume_to_image, self.context, volume, None, {}),
+            (driver.create_cloned_volume, self.add('slow'), volume),
+            (driver.create_cloned_volume, self.add('slow'), clone),
+            (
+                driver.create_volume_from_snapshot,
+                *(self.add('slow'), snapshots[0]),
+            ),
+        ):
+            self.assertRaises(exception.VolumeIsBusy, read, *arguments)
         self.settle(service, volume, 'fast')
-        service.driver.initialize_connection(volume, {})
+        for each in (volume, clone, backed_up):
+            driver.initialize_connection(each, {})
+
+    def test_a_clone_of_a_stopped_server_keeps_its_parent_in_place(self):
+        """The server may start, and read, while the parent is copied."""
+        service = self.serve()
+        volume, _, clone = self.make_family(service, 'slow')
+        clone.update({'status': 'in-use', 'attach_status': 'attached'})
+        clone.save()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        self.assert_nothing_left('fast')
 
     def test_requests_that_wait_leave_threads_to_others(self):
         service = self.serve()

@@ -9,6 +9,7 @@ made again. Starts no daemon.
 import os
 import pathlib
 import shutil
+import sys
 import uuid
 
 from lab.ceph import errors
@@ -49,12 +50,50 @@ def write_configuration(layout: topology.CephLayout) -> None:
     for name in topology.MANAGER_MODULES:
         source = topology.MANAGER_MODULES_SOURCE / name
         if source.exists():
+            if name == topology.RBD_TASKS and not _survives_progress():
+                source = copy_without_progress(
+                    source, layout.manager_modules_copied
+                )
             _link(layout.manager_modules / name, source)
     (layout.manager_modules / topology.MANAGER_STAND_IN).write_text('')
     private_file.write(layout.folder / 'fsid', f'{layout.fsid}\n')
     private_file.write(layout.conf, topology.conf_text(layout))
     # Holds no secret; services that do not run as root read it.
     layout.conf.chmod(0o644)
+
+
+def _survives_progress() -> bool:
+    """Return whether the manager survives RBD tasks that report progress.
+
+    librbd calls back in the main interpreter, where Ceph before that option
+    does not run its modules. Python since 3.12 does not bear it.
+    """
+    if sys.version_info < (3, 12):
+        return True
+    try:
+        commands.query(
+            *('ceph-conf', '--conf', '/dev/null'),
+            *('--show-config-value', 'mgr_subinterpreter_modules'),
+        )
+    except commands.CommandFailed:
+        return False
+    return True
+
+
+def copy_without_progress(
+    source: pathlib.Path, folder: pathlib.Path
+) -> pathlib.Path:
+    """Copy the manager's module for RBD tasks, without reports of progress.
+
+    :param source: folder of the module.
+    :param folder: where to copy it to.
+    :returns: folder of the copy.
+    """
+    copy = folder / source.name
+    shutil.copytree(source, copy, dirs_exist_ok=True)
+    tasks = copy / 'task.py'
+    tasks.write_text(tasks.read_text().replace(topology.RBD_TASK_PROGRESS, ''))
+    return copy
 
 
 def is_made(layout: topology.CephLayout, daemon: str) -> bool:

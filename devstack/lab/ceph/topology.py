@@ -42,6 +42,11 @@ MANAGER_MODULES = (
 #: than one of them (PyO3): they get an empty one, and use it for nothing here.
 MANAGER_STAND_IN = 'bcrypt.py'
 
+#: The module for RBD tasks, and what ends the manager in it, see
+#: doc/source/admin/driver.rst.
+RBD_TASKS = 'rbd_support'
+RBD_TASK_PROGRESS = 'on_progress=partial(self.progress_callback, task)'
+
 #: Where Debian keeps what OSDs need for RBD.
 OBJECT_CLASSES = (
     f'/usr/lib/{sysconfig.get_config_var("MULTIARCH")}/rados-classes'
@@ -201,6 +206,10 @@ class CephLayout:
     @property
     def manager_modules(self) -> pathlib.Path:
         return self.folder / 'mgr-modules'
+
+    @property
+    def manager_modules_copied(self) -> pathlib.Path:
+        return self.folder / 'mgr-modules-copied'
 
     def keyring(self, client: str) -> pathlib.Path:
         """Return where a client's key lies; ``client`` without its type."""

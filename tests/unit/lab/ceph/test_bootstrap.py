@@ -47,6 +47,22 @@ class PartsTest(testtools.TestCase):
     def test_services_that_are_not_root_may_read_the_conf(self):
         self.assertEqual(0o644, self.layout.conf.stat().st_mode & 0o777)
 
+    def test_the_manager_gets_its_rbd_tasks_without_progress(self):
+        source = self.layout.folder / 'rbd_support'
+        source.mkdir()
+        (source / 'task.py').write_text(
+            'rbd.RBD().remove(ioctx, name,\n'
+            '    on_progress=partial(self.progress_callback, task))\n'
+        )
+        for _ in range(2):
+            copy = bootstrap.copy_without_progress(
+                source, self.layout.manager_modules_copied
+            )
+            self.assertEqual(
+                'rbd.RBD().remove(ioctx, name,\n    )\n',
+                (copy / 'task.py').read_text(),
+            )
+
     def test_nothing_made_yet_is_fine(self):
         bootstrap.check(self.layout)
         self.assertFalse(bootstrap.is_made(self.layout, 'mon.a'))
