@@ -32,7 +32,7 @@ _LOAD = (
 )
 _SCRIPT = f"""#!/bin/sh
 fio --filename="$(cat /etc/cinder-tiers/scratch-device)" --direct=1 \\
-    --ioengine=libaio {_LOAD}
+    --ioengine=libaio {_LOAD} RATE
 echo "{_ENDED} $?"
 """
 _CLIENT = f"""
@@ -67,7 +67,11 @@ class Guest:
     def look(self):
         """Take in what is new on its console."""
         with contextlib.suppress(FileNotFoundError):
-            text = self._console.read_bytes()[self._position :]
+            text = self._console.read_bytes()
+            if len(text) < self._position:
+                # A new file, since the server was started anew.
+                self._position = 0
+            text = text[self._position :]
             now, end = time.monotonic(), 0
             for line in _LINE.finditer(text):
                 end = line.end()
@@ -111,12 +115,14 @@ class GuestsTestCase(volumes.VolumesTestCase):
         self._over = threading.Event()
         self._reading = threading.Thread(target=self._read)
 
-    def start(self, *, guests, clients, volume_type, pool):
+    def start(self, *, guests, clients, volume_type, pool, most_iops=None):
         """Have each write to a volume of its own.
 
         :param pool: pool of the volumes.
+        :param most_iops: of a guest; None: as many as it can.
         """
-        self._boot(guests, volume_type)
+        rate = f'--rate_iops={most_iops}' if most_iops else ''
+        self._boot(guests, volume_type, _SCRIPT.replace('RATE', rate))
         for number in range(clients):
             volume = self.make_volume(volume_type=volume_type).id
             output = self.folder / f'client-{number}'
@@ -132,7 +138,7 @@ class GuestsTestCase(volumes.VolumesTestCase):
             self.addCleanup(_kill, client)
             self.guests.append(Guest(None, volume, output))
         self._reading.start()
-        self.addCleanup(self._end)
+        self.addCleanup(self.end)
         self.wait_while(
             lambda: [
                 one.volume
@@ -147,7 +153,7 @@ class GuestsTestCase(volumes.VolumesTestCase):
         """No I/O of any has failed."""
         self.assertEqual({''}, {one.ended() for one in self.guests})
 
-    def _boot(self, count, volume_type):
+    def _boot(self, count, volume_type, script):
         nova = self.member.compute
         image = self.image_of_lab('cinder-tiers-guest')
         flavor = nova.find_flavor('cinder-tiers-guest').id
@@ -161,7 +167,7 @@ class GuestsTestCase(volumes.VolumesTestCase):
                 networks='none',
                 flavor_id=flavor,
                 config_drive=True,
-                user_data=base64.b64encode(_SCRIPT.encode()).decode(),
+                user_data=base64.b64encode(script.encode()).decode(),
                 block_device_mapping=[
                     {
                         'boot_index': 0,
@@ -181,8 +187,8 @@ class GuestsTestCase(volumes.VolumesTestCase):
                 )
             )
 
-    def _end(self):
-        """Have all of them end at the same time."""
+    def end(self):
+        """Have all of them end at the same time, and remove their volumes."""
         self._over.set()
         self._reading.join()
         for client in self._clients:
@@ -196,6 +202,7 @@ class GuestsTestCase(volumes.VolumesTestCase):
         )
         for guest in self.guests:
             self.cinder.volumes.delete(guest.volume)
+        self.guests.clear()
 
     def _read(self):
         while not self._over.wait(_LOOK_S):

@@ -16,12 +16,14 @@ from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
 from cinder_tiers.cli import values
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import copying
 from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import order_file
 from cinder_tiers.loop.repair import pace
@@ -231,6 +233,8 @@ done.json
                         trouble=trouble,
                     ),
                 )
+                if still_copied := copying.text(results, _read(sessions)):
+                    self._say(still_copied)
         return repair_rows.COLUMNS, [
             repair_rows.result_row(one) for one in results
         ]
@@ -463,6 +467,15 @@ def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
         orders=orders,
         is_undo=parsed_args.undo is not None,
     )
+
+
+def _read(
+    sessions: for_audit.Sessions,
+) -> list[ceph_session.Session]:
+    """Return the sessions with clusters that answered."""
+    return [
+        one for one in sessions.values() if not isinstance(one, audit.Unread)
+    ]
 
 
 def _is_reviewed(asked: planning.Asked) -> bool:
