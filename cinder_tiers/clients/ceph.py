@@ -21,6 +21,7 @@ import typing
 
 from cinder_tiers.clients import cache_flush
 from cinder_tiers.clients import ceph_bindings
+from cinder_tiers.clients import ceph_manager
 from cinder_tiers.clients import probe_image
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -114,10 +115,14 @@ class Session:
     """An open session; made by `session()`."""
 
     def __init__(
-        self, cluster: catalogs.Cluster, handle: ceph_bindings.Handle
+        self,
+        cluster: catalogs.Cluster,
+        handle: ceph_bindings.Handle,
+        manager: ceph_manager.Manager,
     ) -> None:
         self.cluster = cluster
         self._handle = handle
+        self._manager = manager
         self._rados = import_binding('rados')
         self._rbd = import_binding('rbd')
 
@@ -149,17 +154,18 @@ class Session:
         """
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
-            code, output, said = self._handle.mgr_command(request, b'')
+            answer = self._manager.ask(request, timeout_s=TIMEOUT_S)
         except self._rados.Error as error:
             raise errors.Unreachable(
                 f'The manager of Ceph cluster {self.cluster.name!r} did not '
                 f'answer "{prefix}": {error}'
             ) from error
-        if -code == errno.ETIMEDOUT:
+        if answer is None:
             raise errors.Unreachable(
                 f'The manager of Ceph cluster {self.cluster.name!r} did not '
                 f'answer "{prefix}" within {TIMEOUT_S} s; is one active?'
             )
+        code, output, said = answer
         if code:
             raise self._failure(prefix, -code, said)
         return self._parsed(prefix, output)
@@ -537,17 +543,22 @@ def session(
     rados = import_binding('rados')
     import_binding('rbd')  # now, not when half of a plan is applied
     conf = conf_of(cluster)
-    try:
+
+    def connect(**timeouts: int) -> ceph_bindings.Handle:
         handle = rados.Rados(
             rados_id=cluster.user,
             conffile=conf,
             conf={
                 'client_mount_timeout': str(TIMEOUT_S),
-                'rados_mon_op_timeout': str(TIMEOUT_S),
                 'rados_osd_op_timeout': str(OSD_TIMEOUT_S),
+                **{name: str(value_s) for name, value_s in timeouts.items()},
             },
         )
         handle.connect(timeout=TIMEOUT_S)
+        return handle
+
+    try:
+        handle = connect(rados_mon_op_timeout=TIMEOUT_S)
     except rados.Error as error:
         raise errors.Unreachable(
             f'Ceph cluster {cluster.name!r} cannot be reached as '
@@ -555,7 +566,9 @@ def session(
             'file exists, that it names a readable keyring of that user, '
             'and that the monitors are running'
         ) from error
+    manager = ceph_manager.Manager(connect)
     try:
-        yield Session(cluster, handle)
+        yield Session(cluster, handle, manager)
     finally:
+        manager.close()
         handle.shutdown()

@@ -38,6 +38,9 @@ class Handle(typing.Protocol):
     def mgr_command(self, cmd: str, inbuf: bytes) -> Answer:
         """Asks the manager."""
 
+    def shutdown(self) -> None:
+        """Close the connection."""
+
     def osd_command(
         self, osdid: int, cmd: str, inbuf: bytes, timeout: int
     ) -> Answer:
