@@ -9,6 +9,7 @@ import collections.abc
 import typing
 
 from cinder import objects
+from cinder.objects import fields
 from oslo_log import log as logging
 
 from cinder_tiers.driver import moving
@@ -35,9 +36,9 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
     :returns: a sentence for each reason.
     """
     found = []
-    if volume.volume_attachment or 'in-use' in (
-        volume.status,
-        volume.previous_status,
+    attachments = volume.volume_attachment
+    if not all(map(_is_reserved, attachments)) or (
+        not attachments and 'in-use' in (volume.status, volume.previous_status)
     ):
         found.append(
             'It is attached: Nova keeps the name of the pool for the next '
@@ -53,6 +54,19 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
         if before != after:
             found.append(f'The new type has another {spec}.')
     return found
+
+
+def _is_reserved(attachment: objects.VolumeAttachment) -> bool:
+    """Return whether nobody has been given the name of the pool with it.
+
+    So are those of a server that Nova has shelved and offloaded.
+    """
+    return (
+        attachment.attach_status == fields.VolumeAttachStatus.RESERVED
+        and not attachment.connector
+        and not attachment.connection_info
+        and not attachment.attached_host
+    )
 
 
 def stay(

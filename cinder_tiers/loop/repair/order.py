@@ -54,6 +54,8 @@ class Order:
     retype_to: str | None = record.omitted()
     #: host@backend#pool that it is migrated to, with its type.
     migrate_to: str | None = record.omitted()
+    #: Id of the server that is shelved for it.
+    shelves: str | None = record.omitted()
     #: {option of its RBD image: value to set; None: to remove}
     limits: _Limits | None = record.omitted()
     #: Name of the volume type that it had.
@@ -167,6 +169,7 @@ def of_step(
         to_tier=step.to_tier,
         retype_to=step.retype_to,
         migrate_to=step.migrate_to,
+        shelves=step.shelves and step.shelves.server_id,
         limits=dict(limits.changes) if limits else None,
         had_type=step.volume.type_name,
         had_host=step.volume.host,
@@ -243,6 +246,7 @@ def agreed(
                         ('host', one.had_host, now.had_host),
                         ('new type', one.retype_to, now.retype_to),
                         ('new host', one.migrate_to, now.migrate_to),
+                        ('server to shelve', one.shelves, now.shelves),
                         ('limits', one.had_limits, now.had_limits),
                         ('new limits', one.limits, now.limits),
                     )

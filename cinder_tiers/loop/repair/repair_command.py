@@ -53,8 +53,10 @@ class RepairVolumes(base.CatalogLister):
     review: "tier repair <plan>" carries out that plan, less what has changed
     since. Also takes what "tier recommend --volumes --out" recommends. With
     --record, --undo can take the repair back. Can be repeated at any time,
-    also after it was killed: what is left is what it shows. Needs Cinder's
-    admin rights; for limits, a cephx user that may write to the images.
+    also after it was killed: what is left is what it shows. With --shelve,
+    data of attached volumes move, too: their servers are down for that. Needs
+    Cinder's admin rights; for limits, a cephx user that may write to the
+    images; to shelve, Nova's admin rights.
     """
 
     _epilog = """Exit status: 0 there is nothing to repair, or all of it was
@@ -67,7 +69,7 @@ service did not answer; 130 interrupted by Ctrl-C.
 Examples: openstack tier repair --kind limits --tier database --yes;
 openstack tier repair --out plan.json; openstack tier repair plan.json
 --record done.json --max-bytes-per-second 200M; openstack tier repair --undo
-done.json
+done.json; openstack tier repair --kind image --volume UUID --shelve
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -132,6 +134,16 @@ done.json
             help=(
                 f'volumes to work on at the same time (default: {_AT_ONCE}, '
                 f'at most {_MOST_AT_ONCE})'
+            ),
+        )
+        parser.add_argument(
+            '--shelve',
+            action='store_true',
+            help=(
+                'also change volumes of servers in their pools of Ceph: lock '
+                'and shelve a server, change its volumes, and make it what it '
+                'was; its guest boots anew. Also finishes servers that a '
+                'repair left shelved when it was killed: let no other one run'
             ),
         )
         base.add_name(
@@ -215,7 +227,8 @@ done.json
                             steps=tuple(map(order.of_step, steps)),
                         ),
                     )
-                if not self._is_agreed(steps, parsed_args, asked):
+                left = _left_alone(plan.left, steps)
+                if not self._is_agreed(steps, left, parsed_args, asked):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
@@ -224,6 +237,7 @@ done.json
                     steps = _still(steps, planned().steps)
                 results = self._carry_out(
                     steps,
+                    left,
                     parsed_args,
                     sessions,
                     pace.Pace(
@@ -332,12 +346,28 @@ done.json
     def _is_agreed(
         self,
         steps: collections.abc.Sequence[repair.RepairStep],
+        left: collections.abc.Sequence[repair.Server],
         parsed_args: argparse.Namespace,
         asked: planning.Asked,
     ) -> bool:
         """Return whether to execute the plan; if not, set the exit status."""
         to_do = [one for one in steps if not one.refusal]
-        if not to_do:
+        for server in left:
+            self.log.warning(
+                '%s',
+                cells.printable(
+                    f'Server {server.server_id} was {server.state.value} '
+                    'before a repair, which did not end: '
+                    + (
+                        'it becomes that again'
+                        if asked.shelves
+                        else 'run "openstack tier repair --shelve"'
+                    )
+                ),
+            )
+        if not asked.shelves:
+            left = ()
+        if not to_do and not left:
             if steps:
                 self.exit_status = exit_status.REFUSED
             return False
@@ -362,16 +392,24 @@ done.json
                 + '\n'
             )
         moved_gib = sum(one.moved_gib for one in to_do)
+        down = {
+            one.shelves.server_id
+            for one in to_do
+            if one.shelves
+            and one.shelves.state is not repair.ServerState.SHELVED
+        }
         rate = parsed_args.max_bytes_per_second
         minutes = moved_gib * 2**30 / rate / 60 if rate else 0
         self.ask(
-            f'Repair {len(to_do)} volume{"" if len(to_do) == 1 else "s"}, '
+            f'Repair {_count(len(to_do), "volume")}, '
             f'moving at most {moved_gib} GiB'
             + (
                 f' in {units.duration_text(minutes)} or more'
                 if minutes >= 1
                 else ''
             )
+            + (f', with {_count(len(down), "server")} down' if down else '')
+            + (f', and finish {_count(len(left), "server")}' if left else '')
             + '?'
         )
         return True
@@ -379,6 +417,7 @@ done.json
     def _carry_out(
         self,
         steps: collections.abc.Sequence[repair.RepairStep],
+        left: collections.abc.Sequence[repair.Server],
         parsed_args: argparse.Namespace,
         sessions: for_audit.Sessions,
         paced: pace.Pace,
@@ -409,6 +448,14 @@ done.json
                     note(result)
                 self._say(text_of(result))
 
+            if parsed_args.shelve:
+                for failure in carry_out.finish(
+                    left,
+                    connection=base.connect(self),
+                    is_to_stop=lambda: interrupt.came,
+                    say=self._say,
+                ):
+                    tell(failure)
             results = carry_out.carry_out(
                 steps,
                 connection=base.connect(self),
@@ -462,7 +509,25 @@ def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
         volumes=frozenset(parsed_args.volume or ()),
         orders=orders,
         is_undo=parsed_args.undo is not None,
+        shelves=parsed_args.shelve,
     )
+
+
+def _left_alone(
+    left: collections.abc.Iterable[repair.Server],
+    steps: collections.abc.Iterable[repair.RepairStep],
+) -> list[repair.Server]:
+    """The servers that no step is for."""
+    ids = {
+        one.shelves.server_id
+        for one in steps
+        if one.shelves and not one.refusal
+    }
+    return [one for one in left if one.server_id not in ids]
+
+
+def _count(number: int, what: str) -> str:
+    return f'{number} {what}{"" if number == 1 else "s"}'
 
 
 def _is_reviewed(asked: planning.Asked) -> bool:
