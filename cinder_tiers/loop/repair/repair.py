@@ -515,9 +515,9 @@ def _not_shelved(
         # Of others it is said that they are not at rest.
         if volume.status == 'in-use':
             yield (
-                'it is attached, and neither Nova nor Ceph moves the data of '
-                'an image that a server writes to: detach it, or shelve its '
-                'server with --shelve'
+                'it is attached, and its data do not move in place while a '
+                'server may write them: shelve the server with --shelve, or '
+                'detach it'
             )
     elif not (retype_to and _is_in_place(volume, retype_to, circumstances)):
         yield (
