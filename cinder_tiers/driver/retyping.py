@@ -8,6 +8,7 @@ Either all of it happens, or the image is back where it was.
 import collections.abc
 import typing
 
+from cinder import context
 from cinder import objects
 from cinder.objects import fields
 from oslo_log import log as logging
@@ -36,7 +37,10 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
     :returns: a sentence for each reason.
     """
     found = []
-    attachments = volume.volume_attachment
+    # Those of the message are as old as the request.
+    attachments = objects.VolumeAttachmentList.get_all_by_volume_id(
+        context.get_admin_context(), volume.id
+    )
     if not all(map(_is_reserved, attachments)) or (
         not attachments and 'in-use' in (volume.status, volume.previous_status)
     ):

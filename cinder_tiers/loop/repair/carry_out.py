@@ -23,6 +23,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
+from cinder_tiers.loop.repair import servers
 from cinder_tiers.loop.repair import shelving
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
@@ -114,6 +115,10 @@ def carry_out(
     def is_ended() -> bool:
         return is_to_stop() or abandoned.is_set()
 
+    asked: list[concurrent.futures.Future] = []
+    #: Retypes of attached volumes that keep their data, which take seconds.
+    before: list[concurrent.futures.Future] = []
+
     def never(step: repair.RepairStep) -> StepResult | None:
         """Wait until a step may begin; the result if it does not."""
         if step.refusal:
@@ -123,8 +128,13 @@ def carry_out(
                 reason=step.refusal,
             )
         reason = (
-            pace.wait(step, is_ended=is_ended, say=work.tell) if pace else ''
+            pace.wait(step, is_ended=is_ended, say=work.tell)
+            # A server that is down waits for nobody.
+            if pace and not (step.shelves and step.shelves.is_left)
+            else ''
         )
+        if step.shelves and work.not_back:
+            reason = f'server {work.not_back[0]} did not come back'
         if reason or is_ended():
             return StepResult(
                 step=step,
@@ -136,6 +146,9 @@ def carry_out(
     def done(
         together: collections.abc.Sequence[repair.RepairStep],
     ) -> list[StepResult]:
+        if together[0].shelves:
+            # Nova ends a guest, and then finds that Cinder is at its volume.
+            concurrent.futures.wait(before)
         # A server is not down while its volumes wait for their turn.
         results = [never(step) for step in together]
         begin = [
@@ -156,12 +169,12 @@ def carry_out(
 
     with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
         # What moves no data does not wait for what does.
-        asked = [
-            threads.submit(done, together)
-            for together in sorted(
-                _together(steps), key=lambda some: some[0].moved_gib > 0
-            )
-        ]
+        for together in sorted(_together(steps), key=_turn):
+            future = threads.submit(done, together)
+            asked.append(future)
+            step = together[0]
+            if step.retype_to and step.volume.servers and not step.shelves:
+                before.append(future)
         try:
             results = {
                 result.step.volume.volume_id: result
@@ -183,6 +196,14 @@ def _together(
         key = step.shelves if step.shelves and not step.refusal else step
         found.setdefault(id(step) if key is step else key, []).append(step)
     return found.values()
+
+
+def _turn(together: collections.abc.Sequence[repair.RepairStep]) -> int:
+    """Whose steps come first: servers that are down, then what copies not."""
+    step = together[0]
+    if step.shelves and step.shelves.is_left:
+        return 0
+    return 2 if step.shelves else 1 if not step.moved_gib else 2
 
 
 def finish(
@@ -207,11 +228,19 @@ def finish(
     )
     failures = []
     for server in left:
-        if is_to_stop():
-            failures.append(f'server {server.server_id} is still locked')
-            continue
         try:
+            found = servers.read(connection, server.server_id)
+            if isinstance(found, str):
+                say(f'not finished: {found}')
+                continue
+            if found != server:
+                continue
+            if is_to_stop():
+                failures.append(f'server {server.server_id} is still locked')
+                continue
             work.finish(server)
+        except servers.Gone:
+            continue
         except errors.TiersError as error:
             failures.append(str(error))
         else:
@@ -237,6 +266,8 @@ class _Work:
     telling: threading.Lock
     abandoned: threading.Event
     poll_s: float
+    #: Ids of servers that are still locked; no other one is shelved then.
+    not_back: list[str] = dataclasses.field(default_factory=list)
 
     def tell(self, line: str) -> None:
         """Write a line, while no other thread reports."""
@@ -270,7 +301,9 @@ class _Work:
                     f'server {server.server_id} is shelved for {len(to_do)} '
                     f'volume{"" if len(to_do) == 1 else "s"}'
                 )
-                with work.shelved(server):
+                with work.shelved(
+                    server, [step.volume.volume_id for step in to_do]
+                ):
                     for step in to_do:
                         if is_ended():
                             break
@@ -280,6 +313,8 @@ class _Work:
         except shelving.ServerChanged as error:
             outcome, reason = repair.StepOutcome.CHANGED, str(error)
         except errors.TiersError as error:
+            if isinstance(error, shelving.NotBack):
+                self.not_back.append(server.server_id)
             outcome, reason = repair.StepOutcome.FAILED, str(error)
             # Who reads of one volume only must learn of the server.
             results = {
@@ -321,8 +356,8 @@ class _Work:
         """
         host = None
         try:
-            if shelved:
-                with shelved.open(step.volume.volume_id):
+            if shelved and step.shelves:
+                with shelved.open(step.shelves, step.volume.volume_id):
                     host = self._move(step)
                 return StepResult(
                     step=step, outcome=repair.StepOutcome.DONE, host=host

@@ -12,6 +12,7 @@ import uuid
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
+from cinder_tiers.cli import lock
 from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
@@ -20,6 +21,7 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import units
+from cinder_tiers.execute import lock as locks
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import order
@@ -143,7 +145,7 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                 'also change volumes of servers in their pools of Ceph: lock '
                 'and shelve a server, change its volumes, and make it what it '
                 'was; its guest boots anew. Also finishes servers that a '
-                'repair left shelved when it was killed: let no other one run'
+                'repair left shelved when it was killed'
             ),
         )
         base.add_name(
@@ -179,6 +181,7 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             'than it was, breaks an expectation, fails or hangs; end '
             f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that',
         )
+        lock.add(parser)
         base.add_yes(parser, '')
         placement_policy.add_config_file(parser)
         return parser
@@ -227,8 +230,9 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                             steps=tuple(map(order.of_step, steps)),
                         ),
                     )
-                left = _left_alone(plan.left, steps)
-                if not self._is_agreed(steps, left, parsed_args, asked):
+                if not self._is_agreed(
+                    steps, _left_alone(plan.left, steps), parsed_args, asked
+                ):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
@@ -237,7 +241,7 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                     steps = _still(steps, planned().steps)
                 results = self._carry_out(
                     steps,
-                    left,
+                    plan.left,
                     parsed_args,
                     sessions,
                     pace.Pace(
@@ -361,7 +365,8 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                     + (
                         'it becomes that again'
                         if asked.shelves
-                        else 'run "openstack tier repair --shelve"'
+                        and (parsed_args.yes or _is_reviewed(asked))
+                        else 'run "openstack tier repair --shelve --yes"'
                     )
                 ),
             )
@@ -429,6 +434,13 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             self.log.error('%s', cells.printable(text))
 
         with (
+            locks.held(
+                url=parsed_args.coordination_url,
+                cloud=self._cloud(),
+                wait_s=parsed_args.wait,
+            )
+            if parsed_args.shelve
+            else contextlib.nullcontext(),
             recording.recorded(
                 parsed_args.record,
                 cloud=self._cloud(),
@@ -448,14 +460,17 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                     note(result)
                 self._say(text_of(result))
 
-            if parsed_args.shelve:
+            def finish(some: collections.abc.Iterable[repair.Server]) -> None:
                 for failure in carry_out.finish(
-                    left,
+                    some,
                     connection=base.connect(self),
                     is_to_stop=lambda: interrupt.came,
                     say=self._say,
                 ):
                     tell(failure)
+
+            alone = _left_alone(left, steps) if parsed_args.shelve else []
+            finish(alone)
             results = carry_out.carry_out(
                 steps,
                 connection=base.connect(self),
@@ -470,6 +485,9 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                 say=self._say,
                 pace=paced,
             )
+            if parsed_args.shelve:
+                # Those whose steps did not begin after all.
+                finish(one for one in left if one not in alone)
         outcomes = {one.outcome for one in results}
         if repair.StepOutcome.NOT_STARTED in outcomes and interrupt.came:
             self.exit_status = exit_status.INTERRUPTED

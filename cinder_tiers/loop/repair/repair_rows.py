@@ -58,7 +58,11 @@ def _shelving(server: repair.Server) -> str:
     if server.state is repair.ServerState.SHELVED:
         return f', while server {server.server_id} is shelved'
     image = 'saving its local disk as an image, ' if server.saves_image else ''
-    return f', {image}with server {server.server_id} down'
+    words = f', {image}with server {server.server_id} down'
+    if server.state is repair.ServerState.STOPPED:
+        # Nova starts whatever it unshelves.
+        words += ', which then boots for a moment'
+    return words
 
 
 def _row(step: repair.RepairStep, outcome: str, reason: str) -> cells.Row:

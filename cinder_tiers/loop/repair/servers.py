@@ -13,6 +13,7 @@ import dataclasses
 import re
 
 import openstack.connection
+import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import side_by_side
@@ -30,7 +31,15 @@ _STATES = {
     'SHUTOFF': repair.ServerState.STOPPED,
     'SHELVED_OFFLOADED': repair.ServerState.SHELVED,
 }
+_OFFLOADED = 'SHELVED_OFFLOADED'
+_SHELVED = ('SHELVED', _OFFLOADED)
+#: Of guests (nova/compute/power_state.py).
+RUNNING = 1
 _PAGE = 500
+
+
+class Gone(errors.NotVisible):
+    """Nova has no such server any more."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,6 +51,8 @@ class Shown:
     status: str
     #: What Nova does with it; None: nothing.
     task: str | None
+    #: As Nova last saw the guest; `RUNNING`, or another number.
+    power: int | None
     is_locked: bool
     lock_reason: str
     #: Ids of its volumes.
@@ -58,20 +69,23 @@ def reason_of(state: repair.ServerState) -> str:
 def show(connection: openstack.connection.Connection, server_id: str) -> Shown:
     """Read a server.
 
+    :raises Gone: Nova has none of this id.
     :raises errors.TiersError: Nova does not show it.
     """
     with openstack_client.asking(
         f'Nova did not show server {server_id}', remedy=_RIGHTS
     ):
-        return _parse(
-            openstack_client.request(
+        try:
+            answer = openstack_client.request(
                 connection.compute,
                 'GET',
                 '/servers/{}',
                 server_id,
                 microversion=MICROVERSION,
-            ).json()['server']
-        )
+            )
+        except openstack.exceptions.NotFoundException as error:
+            raise Gone(f'Nova has no server {server_id}') from error
+        return _parse(answer.json()['server'])
 
 
 _RIGHTS = (
@@ -86,6 +100,7 @@ def _parse(found: collections.abc.Mapping) -> Shown:
         project=found['tenant_id'],
         status=found['status'],
         task=found.get('OS-EXT-STS:task_state'),
+        power=found.get('OS-EXT-STS:power_state'),
         is_locked=found['locked'],
         lock_reason=found.get('locked_reason') or '',
         volumes=frozenset(
@@ -103,22 +118,31 @@ def read(
 
     :raises errors.TiersError: Nova does not show it.
     """
-    return _judge(connection, show(connection, server_id))
+    return judge(connection, show(connection, server_id))
 
 
-def _judge(
+def judge(
     connection: openstack.connection.Connection, found: Shown
 ) -> repair.Server | str:
+    """Return a server as it was shown, or why it is not to be shelved.
+
+    :raises errors.TiersError: Nova does not show who locked it.
+    """
     name = f'its server {found.server_id}'
+    if found.ephemeral_gib and found.status not in _SHELVED:
+        return (
+            f'{name} has an ephemeral disk, which it would lose when it is '
+            'shelved: detach the volume'
+        )
     was = _OURS.fullmatch(found.lock_reason) if found.is_locked else None
-    if was and _is_locked_by_another(connection, found):
+    state = repair.ServerState(was[1]) if was else _STATES.get(found.status)
+    if was and state and _is_left(connection, found, state):
         return repair.Server(
             server_id=found.server_id,
-            state=repair.ServerState(was[1]),
+            state=state,
             saves_image=found.has_local_disk,
             is_left=True,
         )
-    state = _STATES.get(found.status)
     if found.is_locked:
         return f'{name} is locked: unlock it first'
     if found.task:
@@ -128,46 +152,65 @@ def _judge(
             f'{name} is {found.status}, expected {", ".join(_STATES)}: start '
             'or stop it first'
         )
-    if state is repair.ServerState.SHELVED:
-        return repair.Server(server_id=found.server_id, state=state)
-    if found.ephemeral_gib:
-        return (
-            f'{name} has an ephemeral disk, which it would lose when it is '
-            'shelved: detach the volume'
-        )
     return repair.Server(
         server_id=found.server_id,
         state=state,
-        saves_image=found.has_local_disk,
+        saves_image=found.has_local_disk
+        and state is not repair.ServerState.SHELVED,
     )
 
 
-def _is_locked_by_another(
-    connection: openstack.connection.Connection, found: Shown
+def _is_left(
+    connection: openstack.connection.Connection,
+    found: Shown,
+    state: repair.ServerState,
 ) -> bool:
-    """Return whether not a tenant, but an administrator locked a server.
+    """Return whether a server with our reason was locked by a repair.
 
-    :raises errors.TiersError: Nova does not show who did.
+    A tenant may write that reason, and an administrator who locks the server
+    after that without one does not remove it.
+
+    :raises errors.TiersError: Nova does not show who locked it.
+    """
+    if state is repair.ServerState.SHELVED and found.status != _OFFLOADED:
+        return False
+    locks = [
+        one
+        for one in while_locked(connection, found.server_id)
+        if one['action'] == 'lock'
+    ]
+    return bool(locks) and all(
+        one['user_id'] == connection.current_user_id
+        or one['project_id'] != found.project
+        for one in locks
+    )
+
+
+def while_locked(
+    connection: openstack.connection.Connection, server_id: str
+) -> list[collections.abc.Mapping]:
+    """Return what was done with a server since it is locked, oldest first.
+
+    :raises errors.TiersError: Nova does not list it.
     """
     with openstack_client.asking(
-        f'Nova did not list what was done with server {found.server_id}',
+        f'Nova did not list what was done with server {server_id}',
         remedy=_RIGHTS,
     ):
-        actions = openstack_client.request(
+        found: list[collections.abc.Mapping] = []
+        # The newest is the first.
+        for one in openstack_client.request(
             connection.compute,
             'GET',
             '/servers/{}/os-instance-actions',
-            found.server_id,
+            server_id,
             microversion=MICROVERSION,
-        ).json()['instanceActions']
-        locks = sorted(
-            (one for one in actions if one['action'] == 'lock'),
-            key=lambda one: one['start_time'],
-        )
-        return bool(locks) and (
-            locks[-1]['project_id'] != found.project
-            or locks[-1]['user_id'] == connection.current_user_id
-        )
+        ).json()['instanceActions']:
+            if one['action'] == 'unlock':
+                break
+            found.insert(0, one)
+        names = [one['action'] for one in found]
+        return found[names.index('lock') :] if 'lock' in names else []
 
 
 def left(
@@ -196,7 +239,7 @@ def left(
             )
         ]
     found = (
-        _judge(connection, one)
+        judge(connection, one)
         for one in listed
         if _OURS.fullmatch(one.lock_reason)
     )
@@ -282,7 +325,7 @@ def _shown(
         found = show(connection, server_id)
     except errors.NotVisible as error:
         return str(error)
-    return found, _judge(connection, found)
+    return found, judge(connection, found)
 
 
 def _server_of(
