@@ -169,7 +169,7 @@ def of_step(
         to_tier=step.to_tier,
         retype_to=step.retype_to,
         migrate_to=step.migrate_to,
-        shelves=step.shelves and step.shelves.server_id,
+        shelves=step.shelves.server_id if step.shelves else None,
         limits=dict(limits.changes) if limits else None,
         had_type=step.volume.type_name,
         had_host=step.volume.host,
