@@ -540,7 +540,8 @@ def _is_in_place(
 
     No driver but the tiered one has several pools in Ceph.
     """
-    if volume.host not in circumstances.fsids:
+    here = volume.host or ''
+    if here not in circumstances.fsids:
         return False
     specs = {one.name: one.extra_specs for one in circumstances.types}
     wanted = specs.get(retype_to, {}).get('volume_backend_name', '').split()
@@ -549,8 +550,8 @@ def _is_in_place(
         for host, name in circumstances.backend_names.items()
         if not wanted or name in wanted
     }
-    backend = volume.host.partition('#')[0]
-    return bool(targets - {volume.host}) and {
+    backend = here.partition('#')[0]
+    return bool(targets - {here}) and {
         one.partition('#')[0] for one in targets
     } == {backend}
 

@@ -149,8 +149,8 @@ def judge(
         return f'Nova works on {name} ({found.task}): run the command again'
     if state is None:
         return (
-            f'{name} is {found.status}, expected {", ".join(_STATES)}: start '
-            'or stop it first'
+            f'{name} is {found.status}, expected ACTIVE, SHUTOFF or '
+            'SHELVED_OFFLOADED: start or stop it first'
         )
     return repair.Server(
         server_id=found.server_id,
