@@ -666,6 +666,26 @@ class DriverContract(Families):
             for one in attached.volume_attachment[1:]:
                 one.destroy()
 
+    def test_a_volume_that_a_server_got_since_the_request_does_not_move(self):
+        service = self.serve()
+        asked = self.attach(self.make(service, 'slow', CONTENT[0]))
+        self.assertEqual(1, len(asked.volume_attachment))
+        for one in objects.VolumeAttachmentList.get_all_by_volume_id(
+            self.context, asked.id
+        ):
+            one.attach_status = 'attached'
+            one.save()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            asked,
+            'fast',
+            'never',
+        )
+        asked.refresh()
+        self.assertEqual(self.host_of('slow'), asked.host)
+
     def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
         """Also if the clone is named by an earlier migration."""
         service = self.serve()

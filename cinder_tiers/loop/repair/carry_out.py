@@ -173,7 +173,11 @@ def carry_out(
             future = threads.submit(done, together)
             asked.append(future)
             step = together[0]
-            if step.retype_to and step.volume.servers and not step.shelves:
+            if (
+                step.retype_to
+                and not step.moved_gib
+                and step.volume.status == 'in-use'
+            ):
                 before.append(future)
         try:
             results = {

@@ -36,6 +36,10 @@ class Server:
         self.status, self.task, self.next_status = status, None, None
         self.lock_reason = self.lock_owner = None
         self.image, self.ephemeral_gib = '', 0
+        #: Whether its guest runs, which Nova learns later.
+        self.runs = status == 'ACTIVE'
+        #: For how many looks a task lasts.
+        self.lasts = 0
         #: (name of an action, id of the project of who asked)
         self.actions = []
         #: Statuses that the next tasks end with in place of their own.
@@ -48,6 +52,7 @@ class Server:
             'tenant_id': self.project,
             'status': self.status,
             'OS-EXT-STS:task_state': self.task,
+            'OS-EXT-STS:power_state': 4 if self.status == 'SHUTOFF' else 1,
             'locked': self.lock_owner is not None,
             'locked_reason': self.lock_reason,
             'os-extended-volumes:volumes_attached': [
@@ -69,6 +74,10 @@ class Nova:
         self.servers = {}
         #: Whether a server with an image stays on its host when shelved.
         self.keeps_shelved = False
+        #: {action: called before it is done}, once.
+        self.happens = {}
+        #: So many requests are answered by a proxy, after they are done.
+        self.silent = 0
 
     def add(self, ident, **fields):
         made = self.servers[ident] = Server(ident, **fields)
@@ -76,6 +85,13 @@ class Nova:
 
     def answer(self, method, url, body, project):
         """(status, body) for a request of a user of a project."""
+        answer = self._answer(method, url, body, project)
+        if self.silent:
+            self.silent -= 1
+            return 503, {}
+        return answer
+
+    def _answer(self, method, url, body, project):
         path = url.removeprefix(URL).partition('?')[0]
         if (method, path) == ('GET', '/servers/detail'):
             return 200, {
@@ -113,9 +129,20 @@ class Nova:
     def _end_task(self, server):
         if not server.task:
             return
+        if server.lasts:
+            server.lasts -= 1
+            return
+        if server.next_status == 'SHELVED_OFFLOADED' and not all(
+            self._reserved(one) for one in server.volumes
+        ):
+            # The guest is no more, and Cinder refuses another attachment.
+            server.task = server.next_status = None
+            return
         if server.next_status:
             server.status = server.next_status
             server.next_status = None
+            if server.task in ('unshelve', 'os-start', 'reboot'):
+                server.runs = server.status == 'ACTIVE'
             if server.status in ('SHELVED_OFFLOADED', 'ACTIVE'):
                 for one in server.volumes:
                     self._api.change_volume(
@@ -127,13 +154,24 @@ class Nova:
             return
         server.task = None
 
+    def _reserved(self, volume):
+        """Whether Cinder lets a volume have another attachment."""
+        status = self._api.connection.block_storage.get_volume(volume).status
+        if status not in ('in-use', 'reserved'):
+            return False
+        self._api.change_volume(volume, status='reserved')
+        return True
+
     def _act(self, server, action, value, project):
         conflict = 409, {'conflictingRequest': {'message': 'in that state'}}
         is_owner = project == server.project
+        self.happens.pop(action, lambda: None)()
         if action == 'lock':
             if server.lock_owner is None or not is_owner:
                 server.lock_owner = project
-                server.lock_reason = (value or {}).get('locked_reason')
+                server.lock_reason = (value or {}).get(
+                    'locked_reason', server.lock_reason
+                )
                 server.actions.append(('lock', project))
             return 202, {}
         if action == 'unlock':
@@ -150,11 +188,15 @@ class Nova:
             'shelveOffload': (('SHELVED',), 'SHELVED_OFFLOADED'),
             'unshelve': (('SHELVED', 'SHELVED_OFFLOADED'), 'ACTIVE'),
             'os-stop': (('ACTIVE',), 'SHUTOFF'),
+            'os-start': (('SHUTOFF',), 'ACTIVE'),
+            'reboot': (('ACTIVE', 'SHUTOFF'), 'ACTIVE'),
         }[action]
         if server.task or server.status not in statuses:
             return conflict
-        server.actions.append((action, project))
+        server.actions.append((action.removeprefix('os-'), project))
         server.task = action
+        if action in ('shelve', 'os-stop'):
+            server.runs = False
         server.next_status = (
             server.surprises.pop(0) if (server.surprises) else ends
         )

@@ -2,13 +2,17 @@
 
 """Servers that are shelved for a repair, against Cinder's real API."""
 
+import dataclasses
 import uuid
 
 import testtools
 
+from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import servers
+from cinder_tiers.loop.repair import shelving
 from cinder_tiers.observe import visible_cloud
 from tests.unit.loop.repair import cinder_volume
 from tests.unit.loop.repair import nova
@@ -30,6 +34,7 @@ class ShelvingTestCase(testtools.TestCase):
         super().setUp()
         self.nova = nova.Nova(self.api)
         self.connection = self.log_in()
+        self.api.connection = self.connection
         storage = self.connection.block_storage
         name = self.id().rpartition('.')[2]
         self.types = [
@@ -105,21 +110,22 @@ class ShelvingTestCase(testtools.TestCase):
             and one['volume_type'] == self.types[0].name
         ]
 
-    def carry_out(self, steps, connection=None):
+    def carry_out(self, steps, connection=None, **options):
         return carry_out.carry_out(
             steps,
+            pace=options.get('pace'),
             connection=connection or self.connection,
             sessions={},
-            at_once=2,
+            at_once=options.get('at_once', 2),
             is_to_stop=lambda: False,
             report=lambda result: None,
             say=self.said.append,
             poll_s=POLL_S,
         )
 
-    def finish(self):
+    def finish(self, left=None):
         return carry_out.finish(
-            servers.left(self.connection),
+            servers.left(self.connection) if left is None else left,
             connection=self.connection,
             is_to_stop=lambda: False,
             say=self.said.append,
@@ -159,7 +165,7 @@ class ShelvingTestCase(testtools.TestCase):
 
     def test_a_server_is_again_what_it_was(self):
         for status, expected in (
-            ('SHUTOFF', (*DONE[:3], 'os-stop', 'unlock')),
+            ('SHUTOFF', (*DONE[:3], 'stop', 'unlock')),
             ('SHELVED_OFFLOADED', ('lock', 'unlock')),
         ):
             server = self.boot(volumes=1, status=status)
@@ -185,9 +191,187 @@ class ShelvingTestCase(testtools.TestCase):
         for one in results:
             self.assertEqual('failed', one.outcome.value)
             self.assertIn('is ACTIVE, expected SHELVED_OFFLOADED', one.reason)
-        self.assertEqual(('lock', 'shelve', 'unlock'), self.actions(server))
+        # Nova had turned the guest off.
+        self.assertEqual(
+            ('lock', 'shelve', 'reboot', 'unlock'), self.actions(server)
+        )
+        self.assertTrue(server.runs)
         for one in map(self.volume, server.volumes):
             self.assertEqual(self.types[0].name, one.volume_type)
+
+    def outcome(self, steps, **options):
+        found = self.carry_out(steps, **options)
+        return found[0].outcome.value, found[0].reason
+
+    def assert_untouched(self, server, status='ACTIVE'):
+        """It was locked at most."""
+        self.assertEqual(('lock', 'unlock'), self.actions(server))
+        self.assertEqual(
+            (status, None, True),
+            (server.status, server.lock_owner, server.runs),
+        )
+
+    def test_no_server_is_shelved_while_cinder_is_at_its_volumes(self):
+        """Nova would end its guest, and Cinder then refuse Nova."""
+        server = self.boot()
+        steps = self.steps(server)[:1]
+        (other,) = {*server.volumes} - {steps[0].volume.volume_id}
+        self.api.change_volume(other, status='backing-up')
+        outcome, reason = self.outcome(steps)
+        self.assertEqual('changed', outcome)
+        self.assertIn('is backing-up, expected in-use', reason)
+        self.assert_untouched(server)
+
+    def test_a_guest_that_cinder_ended_is_told_of(self):
+        server = self.boot()
+        steps = self.steps(server)
+        self.nova.happens['shelve'] = lambda: self.api.change_volume(
+            server.volumes[1], status='backing-up'
+        )
+        outcome, reason = self.outcome(steps)
+        self.assertEqual('failed', outcome)
+        self.assertIn('when it is, shelve and unshelve the server', reason)
+        self.assertIn('is unlocked, and was active', reason)
+        self.assertEqual(('lock', 'shelve', 'unlock'), self.actions(server))
+
+    def test_volumes_that_keep_their_data_change_before(self):
+        server = self.boot()
+        moves, keeps = self.steps(server)
+        keeps = dataclasses.replace(
+            keeps, kind=repair.RepairKind.TYPE, to_tier=None, shelves=None
+        )
+        self.assertEqual(
+            ['done', 'done'],
+            [one.outcome.value for one in self.carry_out([moves, keeps])],
+        )
+        self.assert_changed(server)
+
+    def test_what_a_user_does_before_the_lock_is_not_undone(self):
+        for change in (
+            {'status': 'PAUSED'},
+            {'status': 'SHUTOFF'},
+            {'volumes': []},
+        ):
+            server = self.boot(volumes=1)
+            steps = self.steps(server)
+            self.nova.happens['lock'] = lambda server=server, change=change: (
+                server.__dict__.update(change)
+            )
+            outcome, reason = self.outcome(steps)
+            self.assertEqual('changed', outcome, reason)
+            self.assert_untouched(server, change.get('status', 'ACTIVE'))
+
+    def test_a_volume_that_its_server_has_no_more_shelves_nothing(self):
+        server = self.boot(volumes=1)
+        steps = self.steps(server)
+        self.api.add_attachment(
+            volume_id=server.volumes[0],
+            attach_status='reserved',
+            instance_uuid=str(uuid.uuid4()),
+        )
+        outcome, reason = self.outcome(steps)
+        self.assertEqual('changed', outcome)
+        self.assertIn('is not its own any more', reason)
+        self.assertEqual((), self.actions(server))
+
+    def test_an_api_that_restarts_leaves_no_server_down(self):
+        for action in ('lock', 'shelve', 'unshelve', 'unlock'):
+            server = self.boot(volumes=1)
+            steps = self.steps(server)
+            self.nova.happens[action] = lambda: setattr(self.nova, 'silent', 3)
+            self.assertEqual(('done', ''), self.outcome(steps))
+            self.assert_changed(server)
+
+    def left(self, **fields):
+        """A server that a repair has shelved, and not finished."""
+        server = self.boot(
+            volumes=1,
+            status='SHELVED_OFFLOADED',
+            lock_owner=cinder_api.PROJECT,
+            lock_reason=servers.reason_of(repair.ServerState.ACTIVE),
+            **fields,
+        )
+        server.actions += [
+            ('lock', cinder_api.PROJECT),
+            ('shelve', cinder_api.PROJECT),
+        ]
+        return server
+
+    def test_a_server_that_was_left_waits_for_no_pace(self):
+        server = self.left()
+        never = pace.Pace(trouble=lambda: 'slow', most_pause_s=0.0)
+        self.assertEqual(
+            ('done', ''), self.outcome(self.steps(server), pace=never)
+        )
+        self.assert_changed(server)
+
+    def test_a_server_that_is_no_longer_left_is_not_finished(self):
+        server = self.left()
+        found = servers.left(self.connection)
+        server.lock_owner = server.lock_reason = None
+        server.actions.append(('unlock', cinder_api.PROJECT))
+        before = self.actions(server)
+        self.assertEqual([], self.finish(found))
+        self.assertEqual(before, self.actions(server))
+
+    def test_a_server_that_was_deleted_is_finished(self):
+        server = self.left()
+        found = servers.left(self.connection)
+        del self.nova.servers[server.ident]
+        self.assertEqual([], self.finish(found))
+
+    def test_a_server_in_error_is_unlocked(self):
+        server = self.left(surprises=['ERROR'])
+        (failure,) = self.finish()
+        self.assertIn('is ERROR, expected ACTIVE', failure)
+        self.assertIn('is unlocked, and was active', failure)
+        self.assertIsNone(server.lock_owner)
+        self.assertEqual((), servers.left(self.connection))
+
+    def test_a_lock_of_an_administrator_keeps_what_a_tenant_wrote(self):
+        server = self.boot()
+        server.actions += [
+            ('lock', server.project),
+            ('lock', cinder_api.PROJECT),
+        ]
+        server.lock_owner = cinder_api.PROJECT
+        server.lock_reason = servers.reason_of(repair.ServerState.ACTIVE)
+        self.assertEqual((), servers.left(self.connection))
+        self.assertIn('is locked', servers.read(self.connection, server.ident))
+
+    def test_after_a_server_that_stays_down_no_other_is_shelved(self):
+        down, other = self.boot(volumes=1), self.boot(volumes=1)
+        down.surprises = ['SHELVED_OFFLOADED'] * 2
+        first, second = self.carry_out(
+            [*self.steps(down), *self.steps(other)], at_once=1
+        )
+        self.assertEqual('failed', first.outcome.value)
+        self.assertEqual('not started', second.outcome.value)
+        self.assertIn(f'{down.ident} did not come back', second.reason)
+        self.assertEqual((), self.actions(other))
+
+    def test_a_disk_may_take_hours_to_save(self):
+        clock = iter(range(0, 10**6, 1800))
+        for task, is_enough in (
+            ('shelving_image_uploading', True),
+            ('shelving', False),
+        ):
+            server = self.left(lasts=8)
+            server.task = task
+            work = shelving.Shelving(
+                self.connection,
+                wait=lambda what: None,
+                now=lambda: next(clock),
+            )
+            found = servers.read(self.connection, server.ident)
+            if is_enough:
+                work.finish(found)
+                self.assertIsNone(server.lock_owner)
+            else:
+                error = self.assertRaises(
+                    errors.ActionFailed, work.finish, found
+                )
+                self.assertIn('server set --state active', str(error))
 
     def test_a_server_without_a_host_is_named_and_finished_later(self):
         server = self.boot(surprises=['SHELVED_OFFLOADED'] * 2)
