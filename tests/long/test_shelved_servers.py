@@ -30,7 +30,7 @@ echo @ended
 """
 _BOOT_S = 600
 #: Seconds after the command says that it shelves a server.
-KILLS_S = (0.0, 1.0, 2.5, 4.0, 5.5, 7.0, 9.0, 12.0)
+KILLS_S = (0.0, 2.0, 4.0, 7.0, 10.0, 14.0, 20.0, 30.0)
 _KILLED = -9
 TIERS = ('database', 'general')
 
