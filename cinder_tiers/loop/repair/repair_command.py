@@ -199,13 +199,23 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             )
             catalog.chosen(parsed_args.tier or ())
             trouble = self._watch(parsed_args.watch, catalog)
-            with for_audit.sessions(
-                catalog,
-                {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                if asked.kinds
-                & {repair.RepairKind.LIMITS, repair.RepairKind.RESIDENCY}
-                else (),
-            ) as sessions:
+            with (
+                # What is locked then, a repair that is no more has left.
+                locks.held(
+                    url=parsed_args.coordination_url,
+                    cloud=self._cloud(),
+                    wait_s=parsed_args.wait,
+                )
+                if asked.shelves and not parsed_args.out
+                else contextlib.nullcontext(),
+                for_audit.sessions(
+                    catalog,
+                    {tier.rbd.cluster for tier in catalog.ceph_tiers}
+                    if asked.kinds
+                    & {repair.RepairKind.LIMITS, repair.RepairKind.RESIDENCY}
+                    else (),
+                ) as sessions,
+            ):
                 self._check_orders(parsed_args, asked.orders)
 
                 def planned() -> repair.RepairPlan:
@@ -434,13 +444,6 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             self.log.error('%s', cells.printable(text))
 
         with (
-            locks.held(
-                url=parsed_args.coordination_url,
-                cloud=self._cloud(),
-                wait_s=parsed_args.wait,
-            )
-            if parsed_args.shelve
-            else contextlib.nullcontext(),
             recording.recorded(
                 parsed_args.record,
                 cloud=self._cloud(),

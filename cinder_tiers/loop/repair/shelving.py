@@ -110,11 +110,7 @@ class Shelving:
         self, shown: servers.Shown, volumes: collections.abc.Iterable[str]
     ) -> None:
         for volume in volumes:
-            found = self._patient(
-                lambda volume=volume: servers.attachments(
-                    self._connection, volume
-                )
-            )
+            found = self._attachments(volume)
             if volume not in shown.volumes or [
                 one.server for one in found
             ] != [shown.server_id]:
@@ -165,19 +161,22 @@ class Shelving:
         trouble = ''
         if server.state is repair.ServerState.SHELVED:
             trouble = _unlike(shown, _STATUSES[server.state])
+        elif not done:
+            # Whatever it is, nobody but its user did it.
+            pass
         elif shown.status in _SHELVED:
             shown = self._change(name, 'unshelve', 'ACTIVE')
             if shown.status in _SHELVED:
                 raise errors.ActionFailed(_unlike(shown, 'ACTIVE'))
             trouble = self._put_on(server, shown)
-        elif done and done[-1] in ('shelve', 'shelveOffload'):
+        elif done[-1] in ('shelve', 'shelveOffload'):
             # Nova gave it up, after it had turned the guest off.
             trouble = self._not_at_rest(shown)
             if trouble:
                 trouble += '; when it is, shelve and unshelve the server'
             else:
                 trouble = self._put_on(server, shown, is_off=True)
-        elif done:
+        else:
             trouble = self._put_on(server, shown)
         self._patient(lambda: self._act(name, 'unlock'))
         return trouble
@@ -263,12 +262,15 @@ class Shelving:
 
     def _is_reserved(self, name: str, volume_id: str) -> bool:
         """Return whether a shelved server has a volume, and nobody else."""
-        found = self._patient(
-            lambda: servers.attachments(self._connection, volume_id)
-        )
+        found = self._attachments(volume_id)
         return [(one.server, one.is_reserved) for one in found] == [
             (name, True)
         ]
+
+    def _attachments(self, volume_id: str) -> list[servers.Attachment]:
+        return self._patient(
+            lambda: servers.attachments(self._connection, volume_id)
+        )
 
     def _status(self, volume_id: str) -> str:
         def read() -> str:

@@ -250,6 +250,7 @@ class ShelvingTestCase(testtools.TestCase):
         for change in (
             {'status': 'PAUSED'},
             {'status': 'SHUTOFF'},
+            {'status': 'SHELVED_OFFLOADED'},
             {'volumes': []},
         ):
             server = self.boot(volumes=1)
