@@ -235,7 +235,7 @@ def finish(
         try:
             found = servers.read(connection, server.server_id)
             if isinstance(found, str):
-                say(f'not finished: {found}')
+                say(f'not finished: {found.removeprefix("its ")}')
                 continue
             if found != server:
                 continue

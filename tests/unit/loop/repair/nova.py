@@ -78,6 +78,8 @@ class Nova:
         self.happens = {}
         #: So many requests are answered by a proxy, after they are done.
         self.silent = 0
+        #: So many actions are answered by a proxy, and never done.
+        self.lost = 0
 
     def add(self, ident, **fields):
         made = self.servers[ident] = Server(ident, **fields)
@@ -166,6 +168,9 @@ class Nova:
         conflict = 409, {'conflictingRequest': {'message': 'in that state'}}
         is_owner = project == server.project
         self.happens.pop(action, lambda: None)()
+        if self.lost:
+            self.lost -= 1
+            return 503, {}
         if action == 'lock':
             if server.lock_owner is None or not is_owner:
                 server.lock_owner = project

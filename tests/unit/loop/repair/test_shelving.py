@@ -340,6 +340,36 @@ class ShelvingTestCase(testtools.TestCase):
         self.assertEqual((), servers.left(self.connection))
         self.assertIn('is locked', servers.read(self.connection, server.ident))
 
+    def test_a_lock_that_does_not_fit_its_server_is_no_mark(self):
+        """Shelving would lose the disk, or leave the server down."""
+        for was, fields, words in (
+            ('ACTIVE', {'ephemeral_gib': 1}, 'has an ephemeral disk'),
+            ('SHELVED', {}, 'is locked'),
+        ):
+            server = self.boot(
+                lock_owner=cinder_api.PROJECT,
+                lock_reason=servers.reason_of(repair.ServerState[was]),
+                **fields,
+            )
+            server.actions.append(('lock', cinder_api.PROJECT))
+            self.assertEqual((), servers.left(self.connection))
+            self.assertIn(words, servers.read(self.connection, server.ident))
+
+    def test_what_cinder_began_in_the_meantime_is_waited_for(self):
+        """Else the volume of a shelved server could be detached by nobody."""
+        server = self.left()
+        (volume,) = server.volumes
+        server.lock_reason = servers.reason_of(repair.ServerState.SHELVED)
+        self.api.change_volume(volume, status='extending')
+        work = shelving.Shelving(
+            self.connection,
+            wait=lambda what: self.api.change_volume(volume, status='in-use'),
+            now=lambda: 0.0,
+        )
+        work.finish(servers.read(self.connection, server.ident))
+        self.assertEqual('reserved', self.volume(volume).status)
+        self.assertIsNone(server.lock_owner)
+
     def test_after_a_server_that_stays_down_no_other_is_shelved(self):
         down, other = self.boot(volumes=1), self.boot(volumes=1)
         down.surprises = ['SHELVED_OFFLOADED'] * 2
