@@ -8,7 +8,9 @@ Either all of it happens, or the image is back where it was.
 import collections.abc
 import typing
 
+from cinder import context
 from cinder import objects
+from cinder.objects import fields
 from oslo_log import log as logging
 
 from cinder_tiers.driver import moving
@@ -35,9 +37,12 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
     :returns: a sentence for each reason.
     """
     found = []
-    if volume.volume_attachment or 'in-use' in (
-        volume.status,
-        volume.previous_status,
+    # Those of the message are as old as the request.
+    attachments = objects.VolumeAttachmentList.get_all_by_volume_id(
+        context.get_admin_context(), volume.id
+    )
+    if not all(map(_is_reserved, attachments)) or (
+        not attachments and 'in-use' in (volume.status, volume.previous_status)
     ):
         found.append(
             'It is attached: Nova keeps the name of the pool for the next '
@@ -53,6 +58,19 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
         if before != after:
             found.append(f'The new type has another {spec}.')
     return found
+
+
+def _is_reserved(attachment: objects.VolumeAttachment) -> bool:
+    """Return whether nobody has been given the name of the pool with it.
+
+    So are those of a server that Nova has shelved and offloaded.
+    """
+    return (
+        attachment.attach_status == fields.VolumeAttachStatus.RESERVED
+        and not attachment.connector
+        and not attachment.connection_info
+        and not attachment.attached_host
+    )
 
 
 def stay(

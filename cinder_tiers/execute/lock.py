@@ -203,9 +203,9 @@ def _refusal(holder: str | None, wait_s: float) -> str:
     known = f' ({holder})' if holder else ''
     waited = f' after {wait_s:g} s' if wait_s else ''
     return (
-        'Nothing was changed because another "tier apply", or a sweep, fault '
-        f'or tune, is running{known}{waited}; try again when it has finished, '
-        'or wait for it with --wait SECONDS'
+        'Nothing was changed because another "tier apply", or a sweep, fault, '
+        f'tune or repair --shelve, is running{known}{waited}; try '
+        'again when it has finished, or wait for it with --wait SECONDS'
     )
 
 

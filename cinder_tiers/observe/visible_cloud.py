@@ -621,6 +621,7 @@ def parse_volume(
         is_migration_target=is_migration_target(found),
         is_replicated=found.get('replication_status') not in _NOT_REPLICATED,
         is_encrypted=bool(found.get('encrypted')),
+        is_multiattach=bool(found.get('multiattach')),
         created_at=_time(found.get('created_at')),
         updated_at=_time(found.get('updated_at')),
         servers=len(found.get('attachments') or ()),

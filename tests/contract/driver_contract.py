@@ -676,6 +676,76 @@ class DriverContract(Families):
             {'rbd_qos_iops_limit': '80'}, self.limits_of('slow', volume.name)
         )
 
+    def attach(self, volume, **fields):
+        """Attach a volume whose server is shelved; return it anew."""
+        volume.update({'status': 'in-use', 'previous_status': None})
+        volume.save()
+        made = objects.VolumeAttachment(
+            self.context,
+            volume_id=volume.id,
+            attach_status='reserved',
+            instance_uuid=str(uuid4()),
+        )
+        made.create()
+        made.update(fields)
+        made.save()
+        return objects.Volume.get_by_id(self.context, volume.id)
+
+    def test_a_volume_of_a_shelved_server_moves(self):
+        """Nova has nothing of it that the pool is in."""
+        service = self.serve()
+        volume = self.attach(self.make(service, 'slow', CONTENT[0]))
+        before = self.sum_of('slow', volume.name)
+        self.retype(service, volume, 'fast')
+        volume.refresh()
+        self.assertEqual(self.host_of('fast'), volume.host)
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+
+    def test_a_volume_that_a_server_is_about_to_have_does_not_move(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.attach(volume)
+        for fields in (
+            {'connector': {'host': 'compute'}},
+            {'connection_info': {'name': 'tier-slow/volume'}},
+            {'attached_host': 'compute'},
+            {'attach_status': 'attaching'},
+            {'attach_status': 'attached'},
+        ):
+            attached = self.attach(volume, **fields)
+            self.assertRaises(
+                exception.VolumeMigrationFailed,
+                self.retype,
+                service,
+                attached,
+                'fast',
+                'never',
+            )
+            attached.refresh()
+            self.assertEqual(self.host_of('slow'), attached.host)
+            for one in attached.volume_attachment[1:]:
+                one.destroy()
+
+    def test_a_volume_that_a_server_got_since_the_request_does_not_move(self):
+        service = self.serve()
+        asked = self.attach(self.make(service, 'slow', CONTENT[0]))
+        self.assertEqual(1, len(asked.volume_attachment))
+        for one in objects.VolumeAttachmentList.get_all_by_volume_id(
+            self.context, asked.id
+        ):
+            one.attach_status = 'attached'
+            one.save()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            asked,
+            'fast',
+            'never',
+        )
+        asked.refresh()
+        self.assertEqual(self.host_of('slow'), asked.host)
+
     def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
         """Also if the clone is named by an earlier migration."""
         service = self.serve()

@@ -129,6 +129,7 @@ class KnownVolume:
     #: Whether its driver replicates it to another backend.
     is_replicated: bool = False
     is_encrypted: bool = False
+    is_multiattach: bool = False
     #: None if Cinder does not report it; in UTC, like `updated_at`.
     created_at: datetime.datetime | None = None
     #: Time of the last change of its record, if any; Cinder sets it whenever

@@ -23,6 +23,8 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
+from cinder_tiers.loop.repair import servers
+from cinder_tiers.loop.repair import shelving
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
 
@@ -113,45 +115,149 @@ def carry_out(
     def is_ended() -> bool:
         return is_to_stop() or abandoned.is_set()
 
-    def done(step: repair.RepairStep) -> StepResult:
+    asked: list[concurrent.futures.Future] = []
+    #: Retypes of attached volumes that keep their data, which take seconds.
+    before: list[concurrent.futures.Future] = []
+
+    def never(step: repair.RepairStep) -> StepResult | None:
+        """Wait until a step may begin; the result if it does not."""
         if step.refusal:
-            result = StepResult(
+            return StepResult(
                 step=step,
                 outcome=repair.StepOutcome.REFUSED,
                 reason=step.refusal,
             )
-        else:
-            never = (
-                pace.wait(step, is_ended=is_ended, say=work.tell)
-                if pace
-                else ''
+        reason = (
+            pace.wait(step, is_ended=is_ended, say=work.tell)
+            # A server that is down waits for nobody.
+            if pace and not (step.shelves and step.shelves.is_left)
+            else ''
+        )
+        if step.shelves and work.not_back:
+            reason = f'server {work.not_back[0]} did not come back'
+        if reason or is_ended():
+            return StepResult(
+                step=step,
+                outcome=repair.StepOutcome.NOT_STARTED,
+                reason=reason,
             )
-            result = (
-                StepResult(
-                    step=step,
-                    outcome=repair.StepOutcome.NOT_STARTED,
-                    reason=never,
-                )
-                if never or is_ended()
-                else work.result_of(step)
-            )
+        return None
+
+    def done(
+        together: collections.abc.Sequence[repair.RepairStep],
+    ) -> list[StepResult]:
+        if together[0].shelves:
+            # Nova ends a guest, and then finds that Cinder is at its volume.
+            concurrent.futures.wait(before)
+        # A server is not down while its volumes wait for their turn.
+        results = [never(step) for step in together]
+        begin = [
+            step
+            for step, result in zip(together, results, strict=True)
+            if result is None
+        ]
+        begun = iter(
+            work.results_of_server(begin, is_ended)
+            if begin and begin[0].shelves
+            else [work.result_of(step) for step in begin]
+        )
+        found = [result or next(begun) for result in results]
         with telling:
-            report(result)
-        return result
+            for result in found:
+                report(result)
+        return found
 
     with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
         # What moves no data does not wait for what does.
-        asked = {
-            number: threads.submit(done, step)
-            for number, step in sorted(
-                enumerate(steps), key=lambda one: one[1].moved_gib > 0
-            )
-        }
+        for together in sorted(_together(steps), key=_turn):
+            future = threads.submit(done, together)
+            asked.append(future)
+            step = together[0]
+            if (
+                step.retype_to
+                and not step.moved_gib
+                and step.volume.status == 'in-use'
+            ):
+                before.append(future)
         try:
-            return [asked[number].result() for number in range(len(steps))]
+            results = {
+                result.step.volume.volume_id: result
+                for one in asked
+                for result in one.result()
+            }
         except BaseException:
             abandoned.set()
             raise
+    return [results[step.volume.volume_id] for step in steps]
+
+
+def _together(
+    steps: collections.abc.Iterable[repair.RepairStep],
+) -> collections.abc.Iterable[list[repair.RepairStep]]:
+    """Steps of the volumes of one server; each other step alone."""
+    found: dict[object, list[repair.RepairStep]] = {}
+    for step in steps:
+        key = step.shelves if step.shelves and not step.refusal else step
+        found.setdefault(id(step) if key is step else key, []).append(step)
+    return found.values()
+
+
+def _turn(together: collections.abc.Sequence[repair.RepairStep]) -> int:
+    """Whose steps come first: servers that are down, then what copies not."""
+    step = together[0]
+    if step.shelves and step.shelves.is_left:
+        return 0
+    return 2 if step.shelves else 1 if not step.moved_gib else 2
+
+
+def finish(
+    left: collections.abc.Iterable[repair.Server],
+    *,
+    connection: openstack.connection.Connection,
+    is_to_stop: collections.abc.Callable[[], bool],
+    say: collections.abc.Callable[[str], None],
+    poll_s: float = _POLL_S,
+) -> list[str]:
+    """Make servers what they were that a repair has left locked.
+
+    :param is_to_stop: called before each; once True, no further one begins.
+    :param say: called with a line on each that is.
+    :returns: why those are not that are not.
+    """
+    ended = threading.Event()
+    work = shelving.Shelving(
+        connection,
+        wait=lambda what: _wait(ended, poll_s, what),
+        now=time.monotonic,
+    )
+    failures = []
+    for server in left:
+        try:
+            found = servers.read(connection, server.server_id)
+            if isinstance(found, str):
+                say(f'not finished: {found.removeprefix("its ")}')
+                continue
+            if found != server:
+                continue
+            if is_to_stop():
+                failures.append(f'server {server.server_id} is still locked')
+                continue
+            work.finish(server)
+        except servers.Gone:
+            continue
+        except errors.TiersError as error:
+            failures.append(str(error))
+        else:
+            say(
+                f'server {server.server_id}, which a repair had left, is '
+                f'{server.state.value} again'
+            )
+    return failures
+
+
+def _wait(ended: threading.Event, seconds: float, what: str) -> None:
+    if ended.wait(seconds):
+        raise errors.ActionFailed(f'Nobody waited for {what}')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -164,16 +270,102 @@ class _Work:
     telling: threading.Lock
     abandoned: threading.Event
     poll_s: float
+    #: Ids of servers that are still locked; no other one is shelved then.
+    not_back: list[str] = dataclasses.field(default_factory=list)
 
     def tell(self, line: str) -> None:
         """Write a line, while no other thread reports."""
         with self.telling:
             self.say(line)
 
-    def result_of(self, step: repair.RepairStep) -> StepResult:
-        """Carry out a step that is not refused."""
+    def results_of_server(
+        self,
+        steps: collections.abc.Sequence[repair.RepairStep],
+        is_ended: collections.abc.Callable[[], bool],
+    ) -> list[StepResult]:
+        """Carry out steps of the volumes of a server that is shelved once."""
+        server = steps[0].shelves
+        assert server  # noqa: S101 - of `_together`
+        work = shelving.Shelving(
+            self.connection,
+            wait=lambda what: _wait(self.abandoned, self.poll_s, what),
+            now=time.monotonic,
+        )
+        changed = {
+            step.volume.volume_id: result
+            for step in steps
+            if (result := self._not_as_planned(step))
+        }
+        to_do = [one for one in steps if one.volume.volume_id not in changed]
+        results: dict[str, StepResult] = {}
+        outcome, reason = repair.StepOutcome.NOT_STARTED, ''
+        try:
+            if to_do:
+                self.tell(
+                    f'server {server.server_id} is shelved for {len(to_do)} '
+                    f'volume{"" if len(to_do) == 1 else "s"}'
+                )
+                with work.shelved(
+                    server, [step.volume.volume_id for step in to_do]
+                ):
+                    for step in to_do:
+                        if is_ended():
+                            break
+                        results[step.volume.volume_id] = self.result_of(
+                            step, work
+                        )
+        except shelving.ServerChanged as error:
+            outcome, reason = repair.StepOutcome.CHANGED, str(error)
+        except errors.TiersError as error:
+            if isinstance(error, shelving.NotBack):
+                self.not_back.append(server.server_id)
+            outcome, reason = repair.StepOutcome.FAILED, str(error)
+            # Who reads of one volume only must learn of the server.
+            results = {
+                volume: dataclasses.replace(
+                    one,
+                    outcome=outcome,
+                    reason='; '.join(
+                        (one.reason or 'its type was changed', reason)
+                    ),
+                )
+                for volume, one in results.items()
+            }
+        found = results | changed
+        return [
+            found.get(step.volume.volume_id)
+            or StepResult(step=step, outcome=outcome, reason=reason)
+            for step in steps
+        ]
+
+    def _not_as_planned(self, step: repair.RepairStep) -> StepResult | None:
+        try:
+            self._look(step)
+        except _NotAsPlanned as error:
+            outcome, reason = repair.StepOutcome.CHANGED, str(error)
+        except errors.TiersError as error:
+            outcome, reason = repair.StepOutcome.FAILED, str(error)
+        else:
+            return None
+        return StepResult(step=step, outcome=outcome, reason=reason)
+
+    def result_of(
+        self,
+        step: repair.RepairStep,
+        shelved: shelving.Shelving | None = None,
+    ) -> StepResult:
+        """Carry out a step that is not refused.
+
+        :param shelved: with what its server was shelved; None: it has none.
+        """
         host = None
         try:
+            if shelved and step.shelves:
+                with shelved.open(step.shelves, step.volume.volume_id):
+                    host = self._move(step)
+                return StepResult(
+                    step=step, outcome=repair.StepOutcome.DONE, host=host
+                )
             self._look(step)
             if step.limits:
                 self._limit(step, step.limits)

@@ -81,6 +81,13 @@ def observe(
                 for one in backends
                 if one.capabilities.get('storage_protocol') not in _MAY_BE_CEPH
             ),
+            backend_names={
+                one.name: name
+                for one in backends
+                if isinstance(
+                    name := one.capabilities.get(cinder.BACKEND), str
+                )
+            },
         )
 
 

@@ -54,6 +54,12 @@ class Order:
     retype_to: str | None = record.omitted()
     #: host@backend#pool that it is migrated to, with its type.
     migrate_to: str | None = record.omitted()
+    #: Id of the server that is shelved for it.
+    shelves: str | None = record.omitted()
+    #: What that server is before and after it.
+    server_state: repair.ServerState | None = record.omitted()
+    #: Whether Nova saves its local disk as an image meanwhile.
+    saves_image: bool = record.omitted(False)
     #: {option of its RBD image: value to set; None: to remove}
     limits: _Limits | None = record.omitted()
     #: Name of the volume type that it had.
@@ -167,6 +173,9 @@ def of_step(
         to_tier=step.to_tier,
         retype_to=step.retype_to,
         migrate_to=step.migrate_to,
+        shelves=step.shelves.server_id if step.shelves else None,
+        server_state=step.shelves.state if step.shelves else None,
+        saves_image=step.shelves is not None and step.shelves.saves_image,
         limits=dict(limits.changes) if limits else None,
         had_type=step.volume.type_name,
         had_host=step.volume.host,
@@ -243,6 +252,7 @@ def agreed(
                         ('host', one.had_host, now.had_host),
                         ('new type', one.retype_to, now.retype_to),
                         ('new host', one.migrate_to, now.migrate_to),
+                        ('server to shelve', _server(one), _server(now)),
                         ('limits', one.had_limits, now.had_limits),
                         ('new limits', one.limits, now.limits),
                     )
@@ -255,6 +265,13 @@ def agreed(
                     )
         found.append(dataclasses.replace(step, refusal=refusal))
     return found
+
+
+def _server(one: Order) -> str | None:
+    if one.shelves is None or one.server_state is None:
+        return one.shelves
+    image = ' with a local disk' if one.saves_image else ''
+    return f'{one.shelves}, {one.server_state.value}{image}'
 
 
 def _text(value: str | _Limits | None) -> str:

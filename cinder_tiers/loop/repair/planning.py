@@ -14,6 +14,7 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.loop.repair import circumstances
 from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import repair
+from cinder_tiers.loop.repair import servers
 from cinder_tiers.loop.repair import undo
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import for_audit
@@ -33,6 +34,8 @@ class Asked:
     orders: order.Orders | None
     #: Whether the orders are to be taken back.
     is_undo: bool
+    #: Whether servers are shelved while their volumes change.
+    shelves: bool
 
 
 def plan(
@@ -76,7 +79,27 @@ def plan(
         # adds refusals to these steps.
         around = circumstances.with_encryptions(connection, around, made.steps)
         made = _made(asked, listed, around)
-    return made
+    if asked.shelves:
+        around = dataclasses.replace(
+            around,
+            servers=servers.of_volumes(
+                connection, repair.attached(made.steps)
+            ),
+        )
+        made = _made(asked, listed, around)
+    return dataclasses.replace(made, left=_left(asked, connection))
+
+
+def _left(
+    asked: Asked, connection: openstack.connection.Connection
+) -> tuple[repair.Server, ...]:
+    try:
+        return servers.left(connection)
+    except errors.TiersError:
+        # A cloud may have no Nova, and who shelved there can ask it.
+        if asked.shelves:
+            raise
+        return ()
 
 
 def _made(

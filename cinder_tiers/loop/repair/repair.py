@@ -23,6 +23,8 @@ from cinder_tiers.domain.state import cinder
 #: Of a volume that nothing is done with at the moment (VolumeAPI.retype,
 #: cinder/volume/api.py).
 _AT_REST = ('available', 'in-use')
+#: Of a volume that a server has; the latter while that is shelved.
+_OF_SERVERS = ('in-use', 'reserved')
 #: In which Cinder may be about to write limits, or to leave the image.
 _MOVING = ('retyping', 'maintenance', 'extending')
 
@@ -62,6 +64,26 @@ class StepOutcome(enum.Enum):
 CERTAIN = (RepairKind.TYPE, RepairKind.PLACEMENT, RepairKind.LIMITS)
 #: What is found without a file.
 FOUND = (*CERTAIN, RepairKind.IMAGE, RepairKind.RESIDENCY)
+
+
+class ServerState(enum.Enum):
+    """What a server is before a repair, and is again after it."""
+
+    ACTIVE = 'active'
+    STOPPED = 'stopped'
+    SHELVED = 'shelved'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Server:
+    """A server that is shelved while its volumes change."""
+
+    server_id: str
+    state: ServerState
+    #: Whether Nova saves its local disk as an image meanwhile.
+    saves_image: bool = False
+    #: Whether a repair that did not end has locked it.
+    is_left: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,6 +126,13 @@ class Circumstances:
     )
     #: host@backend#pool of those that say that their storage is not Ceph.
     not_ceph: frozenset[str] = frozenset()
+    #: {host@backend#pool: its volume_backend_name}.
+    backend_names: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )
+    #: {id of a volume: its server, or why that is not shelved}, of those whose
+    #: data are to move; None: no server is shelved.
+    servers: collections.abc.Mapping[str, Server | str] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,6 +154,8 @@ class RepairStep:
     limits: volume_limits.ImageLimits | None = None
     #: Where its RBD image is, which is flattened.
     flattens: volume_limits.ClusterPool | None = None
+    #: The server that is shelved for it.
+    shelves: Server | None = None
     #: Why it is not done; empty: it is.
     refusal: str = ''
 
@@ -158,6 +189,8 @@ class RepairPlan:
     steps: tuple[RepairStep, ...]
     #: {why it is not known whether a volume is right: of how many}.
     unknown: collections.abc.Mapping[str, int]
+    #: Servers that a repair that did not end has locked.
+    left: tuple[Server, ...] = ()
 
 
 def plan(
@@ -301,6 +334,7 @@ def _moves(
         reason=reason,
         retype_to=retype_to,
         migrate_to=migrate_to,
+        shelves=shelved_for(volume, kind, circumstances),
         refusal='; '.join(
             [
                 *(not_entitled(volume, target) if target else ()),
@@ -357,6 +391,7 @@ def _recommended(
         reason=wish.reason,
         to_tier=to_tier,
         retype_to=target and target.name,
+        shelves=shelved_for(volume, RepairKind.RECOMMENDATION, circumstances),
         refusal='; '.join(refusals),
     )
 
@@ -409,7 +444,9 @@ def objections(
             'no backend that reports to the scheduler serves its tier and has '
             f'{volume.size_gib} GiB free'
         )
-    if volume.status not in _AT_REST:
+    if volume.status not in _AT_REST and not shelved_for(
+        volume, kind, circumstances
+    ):
         yield f'its status is {volume.status}, expected available or in-use'
     if volume.is_migrating:
         yield 'it is being migrated'
@@ -419,7 +456,7 @@ def objections(
         yield 'it is in a group, which Cinder keeps on one backend'
     if (
         retype_to
-        and volume.status == 'in-use'
+        and volume.status in _OF_SERVERS
         and not _takes_limits_attached(
             volume.type_name, retype_to, circumstances.qos
         )
@@ -433,11 +470,8 @@ def objections(
         yield from _encrypted(volume, kind, retype_to, targets, circumstances)
     if kind is RepairKind.TYPE:
         return
-    if volume.status == 'in-use':
-        yield (
-            'it is attached, and neither Nova nor Ceph moves the data of an '
-            'image that a server writes to: stop the server and detach it'
-        )
+    if volume.status in _OF_SERVERS:
+        yield from _not_shelved(volume, retype_to, circumstances)
     if migrate_to:
         yield from _cut_off(volume, migrate_to, circumstances)
     # Cinder asks the driver before it copies if the other pool is of the same
@@ -449,6 +483,77 @@ def objections(
             'it has snapshots, and Cinder does not copy these to another '
             'backend: delete them first'
         )
+
+
+def attached(
+    steps: collections.abc.Iterable[RepairStep],
+) -> list[facts.KnownVolume]:
+    """Return the volumes of servers whose data are to move."""
+    return [
+        one.volume
+        for one in steps
+        if one.moved_gib and one.retype_to and one.volume.status in _OF_SERVERS
+    ]
+
+
+def shelved_for(
+    volume: facts.KnownVolume, kind: RepairKind, circumstances: Circumstances
+) -> Server | None:
+    """Return the server that is shelved while a volume changes; None: none."""
+    found = (circumstances.servers or {}).get(volume.volume_id)
+    is_needed = kind is not RepairKind.TYPE and volume.status in _OF_SERVERS
+    return found if is_needed and isinstance(found, Server) else None
+
+
+def _not_shelved(
+    volume: facts.KnownVolume,
+    retype_to: str | None,
+    circumstances: Circumstances,
+) -> collections.abc.Iterator[str]:
+    """Explain why the data of an attached volume do not move."""
+    if circumstances.servers is None:
+        # Of others it is said that they are not at rest.
+        if volume.status == 'in-use':
+            yield (
+                'it is attached, and its data do not move in place while a '
+                'server may write them: shelve the server with --shelve, or '
+                'detach it'
+            )
+    elif not (retype_to and _is_in_place(volume, retype_to, circumstances)):
+        yield (
+            'it is attached, and would be copied: only TieredRBDDriver changes'
+            ' volumes of a shelved server, and only within its backend; '
+            'detach it'
+        )
+    else:
+        found = circumstances.servers.get(
+            volume.volume_id, 'it is attached to no server'
+        )
+        if isinstance(found, str):
+            yield found
+
+
+def _is_in_place(
+    volume: facts.KnownVolume, retype_to: str, circumstances: Circumstances
+) -> bool:
+    """Return whether a type has only other pools of a volume's backend.
+
+    No driver but the tiered one has several pools in Ceph.
+    """
+    here = volume.host or ''
+    if here not in circumstances.fsids:
+        return False
+    specs = {one.name: one.extra_specs for one in circumstances.types}
+    wanted = specs.get(retype_to, {}).get('volume_backend_name', '').split()
+    targets = {
+        host
+        for host, name in circumstances.backend_names.items()
+        if not wanted or name in wanted
+    }
+    backend = here.partition('#')[0]
+    return bool(targets - {here}) and {
+        one.partition('#')[0] for one in targets
+    } == {backend}
 
 
 def _encrypted(

@@ -12,6 +12,7 @@ import uuid
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
+from cinder_tiers.cli import lock
 from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
@@ -21,6 +22,7 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import units
+from cinder_tiers.execute import lock as locks
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import copying
@@ -55,8 +57,10 @@ class RepairVolumes(base.CatalogLister):
     review: "tier repair <plan>" carries out that plan, less what has changed
     since. Also takes what "tier recommend --volumes --out" recommends. With
     --record, --undo can take the repair back. Can be repeated at any time,
-    also after it was killed: what is left is what it shows. Needs Cinder's
-    admin rights; for limits, a cephx user that may write to the images.
+    also after it was killed: what is left is what it shows. With --shelve,
+    data of attached volumes move, too: their servers are down for that. Needs
+    Cinder's admin rights; for limits, a cephx user that may write to the
+    images; to shelve, Nova's admin rights.
     """
 
     _epilog = """Exit status: 0 there is nothing to repair, or all of it was
@@ -69,7 +73,7 @@ service did not answer; 130 interrupted by Ctrl-C.
 Examples: openstack tier repair --kind limits --tier database --yes;
 openstack tier repair --out plan.json; openstack tier repair plan.json
 --record done.json --max-bytes-per-second 200M; openstack tier repair --undo
-done.json
+done.json; openstack tier repair --kind image --volume UUID --shelve
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -136,6 +140,16 @@ done.json
                 f'at most {_MOST_AT_ONCE})'
             ),
         )
+        parser.add_argument(
+            '--shelve',
+            action='store_true',
+            help=(
+                'also change volumes of servers in their pools of Ceph: lock '
+                'and shelve a server, change its volumes, and make it what it '
+                'was; its guest boots anew. Also finishes servers that a '
+                'repair left shelved when it was killed'
+            ),
+        )
         base.add_name(
             parser,
             '--out',
@@ -169,6 +183,7 @@ done.json
             'than it was, breaks an expectation, fails or hangs; end '
             f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that',
         )
+        lock.add(parser)
         base.add_yes(parser, '')
         placement_policy.add_config_file(parser)
         return parser
@@ -186,13 +201,23 @@ done.json
             )
             catalog.chosen(parsed_args.tier or ())
             trouble = self._watch(parsed_args.watch, catalog)
-            with for_audit.sessions(
-                catalog,
-                {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                if asked.kinds
-                & {repair.RepairKind.LIMITS, repair.RepairKind.RESIDENCY}
-                else (),
-            ) as sessions:
+            with (
+                # What is locked then, a repair that is no more has left.
+                locks.held(
+                    url=parsed_args.coordination_url,
+                    cloud=self._cloud(),
+                    wait_s=parsed_args.wait,
+                )
+                if asked.shelves and not parsed_args.out
+                else contextlib.nullcontext(),
+                for_audit.sessions(
+                    catalog,
+                    {tier.rbd.cluster for tier in catalog.ceph_tiers}
+                    if asked.kinds
+                    & {repair.RepairKind.LIMITS, repair.RepairKind.RESIDENCY}
+                    else (),
+                ) as sessions,
+            ):
                 self._check_orders(parsed_args, asked.orders)
 
                 def planned() -> repair.RepairPlan:
@@ -217,7 +242,9 @@ done.json
                             steps=tuple(map(order.of_step, steps)),
                         ),
                     )
-                if not self._is_agreed(steps, parsed_args, asked):
+                if not self._is_agreed(
+                    steps, _left_alone(plan.left, steps), parsed_args, asked
+                ):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
@@ -226,6 +253,7 @@ done.json
                     steps = _still(steps, planned().steps)
                 results = self._carry_out(
                     steps,
+                    plan.left,
                     parsed_args,
                     sessions,
                     pace.Pace(
@@ -336,12 +364,29 @@ done.json
     def _is_agreed(
         self,
         steps: collections.abc.Sequence[repair.RepairStep],
+        left: collections.abc.Sequence[repair.Server],
         parsed_args: argparse.Namespace,
         asked: planning.Asked,
     ) -> bool:
         """Return whether to execute the plan; if not, set the exit status."""
         to_do = [one for one in steps if not one.refusal]
-        if not to_do:
+        for server in left:
+            self.log.warning(
+                '%s',
+                cells.printable(
+                    f'Server {server.server_id} was {server.state.value} '
+                    'before a repair, which did not end: '
+                    + (
+                        'it becomes that again'
+                        if asked.shelves
+                        and (parsed_args.yes or _is_reviewed(asked))
+                        else 'run "openstack tier repair --shelve --yes"'
+                    )
+                ),
+            )
+        if not asked.shelves:
+            left = ()
+        if not to_do and not left:
             if steps:
                 self.exit_status = exit_status.REFUSED
             return False
@@ -366,16 +411,24 @@ done.json
                 + '\n'
             )
         moved_gib = sum(one.moved_gib for one in to_do)
+        down = {
+            one.shelves.server_id
+            for one in to_do
+            if one.shelves
+            and one.shelves.state is not repair.ServerState.SHELVED
+        }
         rate = parsed_args.max_bytes_per_second
         minutes = moved_gib * 2**30 / rate / 60 if rate else 0
         self.ask(
-            f'Repair {len(to_do)} volume{"" if len(to_do) == 1 else "s"}, '
+            f'Repair {_count(len(to_do), "volume")}, '
             f'moving at most {moved_gib} GiB'
             + (
                 f' in {units.duration_text(minutes)} or more'
                 if minutes >= 1
                 else ''
             )
+            + (f', with {_count(len(down), "server")} down' if down else '')
+            + (f', and finish {_count(len(left), "server")}' if left else '')
             + '?'
         )
         return True
@@ -383,6 +436,7 @@ done.json
     def _carry_out(
         self,
         steps: collections.abc.Sequence[repair.RepairStep],
+        left: collections.abc.Sequence[repair.Server],
         parsed_args: argparse.Namespace,
         sessions: for_audit.Sessions,
         paced: pace.Pace,
@@ -413,6 +467,17 @@ done.json
                     note(result)
                 self._say(text_of(result))
 
+            def finish(some: collections.abc.Iterable[repair.Server]) -> None:
+                for failure in carry_out.finish(
+                    some,
+                    connection=base.connect(self),
+                    is_to_stop=lambda: interrupt.came,
+                    say=self._say,
+                ):
+                    tell(failure)
+
+            alone = _left_alone(left, steps) if parsed_args.shelve else []
+            finish(alone)
             results = carry_out.carry_out(
                 steps,
                 connection=base.connect(self),
@@ -427,6 +492,9 @@ done.json
                 say=self._say,
                 pace=paced,
             )
+            if parsed_args.shelve:
+                # Those whose steps did not begin after all.
+                finish(one for one in left if one not in alone)
         outcomes = {one.outcome for one in results}
         if repair.StepOutcome.NOT_STARTED in outcomes and interrupt.came:
             self.exit_status = exit_status.INTERRUPTED
@@ -466,6 +534,7 @@ def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
         volumes=frozenset(parsed_args.volume or ()),
         orders=orders,
         is_undo=parsed_args.undo is not None,
+        shelves=parsed_args.shelve,
     )
 
 
@@ -476,6 +545,23 @@ def _read(
     return [
         one for one in sessions.values() if not isinstance(one, audit.Unread)
     ]
+
+
+def _left_alone(
+    left: collections.abc.Iterable[repair.Server],
+    steps: collections.abc.Iterable[repair.RepairStep],
+) -> list[repair.Server]:
+    """The servers that no step is for."""
+    ids = {
+        one.shelves.server_id
+        for one in steps
+        if one.shelves and not one.refusal
+    }
+    return [one for one in left if one.server_id not in ids]
+
+
+def _count(number: int, what: str) -> str:
+    return f'{number} {what}{"" if number == 1 else "s"}'
 
 
 def _is_reviewed(asked: planning.Asked) -> bool:

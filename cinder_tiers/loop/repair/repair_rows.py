@@ -36,7 +36,10 @@ def text(step: repair.RepairStep) -> str:
     """Describe a step, as the end of a line."""
     if step.retype_to:
         keeps = step.kind is repair.RepairKind.TYPE
-        return f'retype to {step.retype_to}{"" if keeps else ", moving data"}'
+        return (
+            f'retype to {step.retype_to}{"" if keeps else ", moving data"}'
+            f'{_shelving(step.shelves) if step.shelves else ""}'
+        )
     if step.migrate_to:
         return f'migrate to {step.migrate_to}'
     if step.flattens:
@@ -49,6 +52,17 @@ def text(step: repair.RepairStep) -> str:
         )
         or 'none'
     )
+
+
+def _shelving(server: repair.Server) -> str:
+    if server.state is repair.ServerState.SHELVED:
+        return f', while server {server.server_id} is shelved'
+    image = 'saving its local disk as an image, ' if server.saves_image else ''
+    words = f', {image}with server {server.server_id} down'
+    if server.state is repair.ServerState.STOPPED:
+        # Nova starts whatever it unshelves.
+        words += ', which then boots for a moment'
+    return words
 
 
 def _row(step: repair.RepairStep, outcome: str, reason: str) -> cells.Row:

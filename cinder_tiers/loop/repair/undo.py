@@ -59,7 +59,7 @@ def plan(
         ):
             continue
         volume = known.volume
-        step = _step(one, volume, circumstances.limits)
+        step = _step(one, volume, circumstances)
         changed = _changed(one, volume, step.limits)
         if one.outcome is not repair.StepOutcome.DONE and (
             one.kind is repair.RepairKind.RESIDENCY
@@ -80,9 +80,9 @@ def plan(
 def _step(
     one: order.Order,
     volume: facts.KnownVolume,
-    limits: volume_limits.VolumeLimits | None,
+    circumstances: repair.Circumstances,
 ) -> repair.RepairStep:
-    image = None
+    limits, image = circumstances.limits, None
     if one.limits is not None and limits:
         found = audit_volumes.limits_of(volume, limits)
         if isinstance(found, volume_limits.ImageLimits):
@@ -96,6 +96,7 @@ def _step(
         retype_to=one.had_type if one.retype_to else None,
         migrate_to=one.had_host if one.migrate_to else None,
         limits=image,
+        shelves=repair.shelved_for(volume, one.kind, circumstances),
     )
 
 

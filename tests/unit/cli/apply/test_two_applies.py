@@ -95,6 +95,14 @@ class TwoAppliesTestCase(testtools.TestCase):
         self.assertEqual(0, second.status, second.stderr)
         self.assertEqual(0, self.planned())
 
+    def test_no_server_is_shelved_while_another_command_may_do_it(self):
+        """What it has left is of a process that is no more."""
+        first = self.start()
+        second = self.run_tier('repair', '--shelve', '--yes')
+        self.assertEqual((1, ''), (second.status, second.stdout))
+        self.assertIn(f'process {first.pid}', second.stderr)
+        self.assertIn('repair --shelve, is running', second.stderr)
+
     def test_who_is_stopped_in_a_request_keeps_nobody_waiting(self):
         """As above, where the first has connected and has sent nothing."""
         address = urllib.parse.urlsplit(self.api.url)

@@ -113,6 +113,35 @@ class OrdersTestCase(OrdersCase):
         order_file.write(self.path, orders, replace=True)
         return order_file.read(self.path)
 
+    def test_a_server_that_runs_now_was_not_reviewed(self):
+        """The plan says that it is down already, or loses its disk."""
+        server = repair.Server(
+            server_id=IDS[3], state=repair.ServerState.SHELVED
+        )
+        step = repair.RepairStep(
+            kind=repair.RepairKind.PLACEMENT,
+            volume=listed().volume,
+            tier='slow',
+            reason='it is elsewhere',
+            retype_to='slow-type',
+            shelves=server,
+        )
+        orders = self.kept(orders_of([step]))
+        for fields, words in (
+            ({}, ''),
+            (
+                {'state': repair.ServerState.ACTIVE},
+                f'was {IDS[3]}, shelved and is {IDS[3]}, active',
+            ),
+            ({'saves_image': True}, 'shelved with a local disk'),
+        ):
+            now = dataclasses.replace(
+                step, shelves=dataclasses.replace(server, **fields)
+            )
+            (found,) = order.agreed(orders, [now], {})
+            self.assertEqual(bool(words), bool(found.refusal))
+            self.assertIn(words, found.refusal)
+
     def test_what_was_planned_is_done_if_it_is_so_today(self):
         volumes = [
             listed(ident=IDS[0]),
