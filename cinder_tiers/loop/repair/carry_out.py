@@ -9,7 +9,9 @@ middle, what is left is what the next plan shows.
 
 import collections.abc
 import concurrent.futures
+import contextlib
 import dataclasses
+import math
 import threading
 import time
 
@@ -255,6 +257,25 @@ def finish(
     return failures
 
 
+def images_with_tasks(
+    sessions: collections.abc.Iterable[ceph_session.Session],
+) -> set[str]:
+    """Return the names of images that managers of Ceph still work on.
+
+    What a manager does not tell this user is not among them.
+
+    :param sessions: sessions with the clusters.
+    """
+    found: set[str] = set()
+    for session in sessions:
+        with contextlib.suppress(errors.TiersError):
+            found.update(
+                task['refs'].get('image_name', '')
+                for task in session.ask_manager('rbd task list') or ()
+            )
+    return found
+
+
 def _wait(ended: threading.Event, seconds: float, what: str) -> None:
     if ended.wait(seconds):
         raise errors.ActionFailed(f'Nobody waited for {what}')
@@ -314,6 +335,7 @@ class _Work:
                         results[step.volume.volume_id] = self.result_of(
                             step, work
                         )
+                    self._wait_until_readable(server, results.values())
         except shelving.ServerChanged as error:
             outcome, reason = repair.StepOutcome.CHANGED, str(error)
         except errors.TiersError as error:
@@ -337,6 +359,53 @@ class _Work:
             or StepResult(step=step, outcome=outcome, reason=reason)
             for step in steps
         ]
+
+    def _wait_until_readable(
+        self,
+        server: repair.Server,
+        results: collections.abc.Iterable[StepResult],
+    ) -> None:
+        """Wait until Ceph has copied what the server must not read before.
+
+        The driver for all tiers refuses Nova a volume with snapshots until
+        then, and the server would not start.
+
+        :raises errors.TiersError: nobody waits any more.
+        """
+        images = {
+            volumes.image_of(one.step.volume)
+            for one in results
+            if one.outcome is repair.StepOutcome.DONE
+            and one.host
+            and self._has_snapshots(one.step.volume.volume_id)
+        }
+        said = -math.inf
+        while left := images & images_with_tasks(self.sessions.values()):
+            if time.monotonic() - said > _SAY_EVERY_S:
+                said = time.monotonic()
+                self.tell(
+                    f'server {server.server_id} waits until Ceph has copied '
+                    f'{", ".join(sorted(left))}: see "ceph rbd task list"'
+                )
+            _wait(self.abandoned, self.poll_s, 'the copies of Ceph')
+
+    def _has_snapshots(self, volume_id: str) -> bool:
+        with openstack_client.asking_as_admin(
+            f'list snapshots of volume {volume_id}'
+        ):
+            return any(
+                one['volume_id'] == volume_id
+                for one in openstack_client.rows(
+                    self.connection.block_storage,
+                    '/snapshots',
+                    key='snapshots',
+                    links='snapshots_links',
+                    params={
+                        'all_tenants': 'True',
+                        'volume_id': openstack_client.checked_id(volume_id),
+                    },
+                )
+            )
 
     def _not_as_planned(self, step: repair.RepairStep) -> StepResult | None:
         try:

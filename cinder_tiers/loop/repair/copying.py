@@ -2,14 +2,12 @@
 
 """What Ceph's manager still copies when a repair has ended.
 
-Cinder answers a retype in place when the volume is usable.
+Cinder answers a retype in place before that.
 """
 
 import collections.abc
-import contextlib
 
 from cinder_tiers.clients import ceph as ceph_session
-from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import volumes
@@ -30,14 +28,7 @@ def text(
         for one in results
         if one.outcome is repair.StepOutcome.DONE and one.host
     }
-    copied: set[str] = set()
-    for session in sessions if moved else ():
-        with contextlib.suppress(errors.TiersError):
-            copied.update(
-                task['refs'].get('image_name', '')
-                for task in session.ask_manager('rbd task list') or ()
-            )
-    count = len(moved & copied)
+    count = moved and len(moved & carry_out.images_with_tasks(sessions))
     if not count:
         return ''
     return (

@@ -13,6 +13,7 @@ from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import servers
 from cinder_tiers.loop.repair import shelving
+from cinder_tiers.observe.cinder import volumes as observed_volumes
 from cinder_tiers.observe import visible_cloud
 from tests.unit.loop.repair import cinder_volume
 from tests.unit.loop.repair import nova
@@ -20,6 +21,23 @@ from tests.worlds import cinder_api
 
 POLL_S = 0.02
 DONE = ('lock', 'shelve', 'unshelve', 'unlock')
+
+
+class CopyingManager:
+    """A session whose manager has copied an image when asked often enough."""
+
+    def __init__(self, server, images, *, asked):
+        self.statuses = []
+        self._server, self._asked = server, asked
+        self._first, self._others = images[0], images[1:]
+
+    def ask_manager(self, _prefix):
+        self.statuses.append(self._server.status)
+        is_copied = len(self.statuses) > self._asked
+        return [
+            {'refs': {'action': 'migrate execute', 'image_name': one}}
+            for one in [*([] if is_copied else [self._first]), *self._others]
+        ]
 
 
 class ShelvingTestCase(testtools.TestCase):
@@ -115,7 +133,7 @@ class ShelvingTestCase(testtools.TestCase):
             steps,
             pace=options.get('pace'),
             connection=connection or self.connection,
-            sessions={},
+            sessions=options.get('sessions', {}),
             at_once=options.get('at_once', 2),
             is_to_stop=lambda: False,
             report=lambda result: None,
@@ -162,6 +180,23 @@ class ShelvingTestCase(testtools.TestCase):
             [f'server {server.ident} is shelved for 2 volumes'], self.said
         )
         self.assertEqual((), servers.left(self.connection))
+
+    def test_a_server_starts_when_ceph_has_copied_its_snapshots(self):
+        server = self.boot()
+        first, second = self.steps(server)
+        self.api.add_snapshot(
+            volume_id=first.volume.volume_id, volume_type_id=self.types[0].id
+        )
+        images = [
+            observed_volumes.image_of(one.volume) for one in (first, second)
+        ]
+        # The other one can be used at once, whatever Ceph does.
+        manager = CopyingManager(server, images, asked=3)
+        self.carry_out([first, second], sessions={'ceph': manager})
+        self.assertEqual(['SHELVED_OFFLOADED'] * 4, manager.statuses)
+        self.assertIn(images[0], ' '.join(self.said))
+        self.assertNotIn(images[1], ' '.join(self.said))
+        self.assert_changed(server)
 
     def test_a_server_is_again_what_it_was(self):
         for status, expected in (
