@@ -282,6 +282,22 @@ class ShelvingTestCase(testtools.TestCase):
         self.assertIn('is not its own any more', reason)
         self.assertEqual((), self.actions(server))
 
+    def test_a_volume_that_another_server_gets_meanwhile_stays(self):
+        server = self.boot(volumes=1)
+        steps = self.steps(server)
+        self.nova.happens['shelve'] = lambda: self.api.add_attachment(
+            volume_id=server.volumes[0],
+            attach_status='reserved',
+            instance_uuid=str(uuid.uuid4()),
+        )
+        outcome, reason = self.outcome(steps)
+        self.assertEqual('failed', outcome)
+        self.assertIn('expected reserved with one attachment', reason)
+        self.assertEqual(
+            self.types[0].name, self.volume(server.volumes[0]).volume_type
+        )
+        self.assertEqual(DONE, self.actions(server))
+
     def test_an_api_that_restarts_leaves_no_server_down(self):
         for action, way in itertools.product(
             ('lock', 'shelve', 'unshelve', 'unlock'), ('silent', 'lost')
