@@ -3,6 +3,7 @@
 """Servers that are shelved for a repair, against Cinder's real API."""
 
 import dataclasses
+import itertools
 import uuid
 
 import testtools
@@ -11,6 +12,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
+from cinder_tiers.loop.repair import repair_rows
 from cinder_tiers.loop.repair import servers
 from cinder_tiers.loop.repair import shelving
 from cinder_tiers.observe.cinder import volumes as observed_volumes
@@ -204,7 +206,12 @@ class ShelvingTestCase(testtools.TestCase):
             ('SHELVED_OFFLOADED', ('lock', 'unlock')),
         ):
             server = self.boot(volumes=1, status=status)
-            self.carry_out(self.steps(server))
+            steps = self.steps(server)
+            self.assertEqual(
+                status == 'SHUTOFF',
+                'boots for a moment' in repair_rows.text(steps[0]),
+            )
+            self.carry_out(steps)
             self.assertEqual(expected, self.actions(server))
             self.assert_changed(server, status)
 
@@ -310,11 +317,31 @@ class ShelvingTestCase(testtools.TestCase):
         self.assertIn('is not its own any more', reason)
         self.assertEqual((), self.actions(server))
 
+    def test_a_volume_that_another_server_gets_meanwhile_stays(self):
+        server = self.boot(volumes=1)
+        steps = self.steps(server)
+        self.nova.happens['shelve'] = lambda: self.api.add_attachment(
+            volume_id=server.volumes[0],
+            attach_status='reserved',
+            instance_uuid=str(uuid.uuid4()),
+        )
+        outcome, reason = self.outcome(steps)
+        self.assertEqual('failed', outcome)
+        self.assertIn('expected reserved with one attachment', reason)
+        self.assertEqual(
+            self.types[0].name, self.volume(server.volumes[0]).volume_type
+        )
+        self.assertEqual(DONE, self.actions(server))
+
     def test_an_api_that_restarts_leaves_no_server_down(self):
-        for action in ('lock', 'shelve', 'unshelve', 'unlock'):
+        for action, way in itertools.product(
+            ('lock', 'shelve', 'unshelve', 'unlock'), ('silent', 'lost')
+        ):
             server = self.boot(volumes=1)
             steps = self.steps(server)
-            self.nova.happens[action] = lambda: setattr(self.nova, 'silent', 3)
+            self.nova.happens[action] = lambda way=way: setattr(
+                self.nova, way, 2
+            )
             self.assertEqual(('done', ''), self.outcome(steps))
             self.assert_changed(server)
 
@@ -355,6 +382,15 @@ class ShelvingTestCase(testtools.TestCase):
         found = servers.left(self.connection)
         del self.nova.servers[server.ident]
         self.assertEqual([], self.finish(found))
+
+    def test_a_server_that_is_deleted_meanwhile_is_not_called_locked(self):
+        server = self.boot(volumes=1)
+        steps = self.steps(server)
+        self.nova.happens['shelve'] = lambda: self.nova.servers.clear()
+        self.assertEqual(
+            ('failed', f'Nova has no server {server.ident}'),
+            self.outcome(steps),
+        )
 
     def test_a_server_in_error_is_unlocked(self):
         server = self.left(surprises=['ERROR'])
