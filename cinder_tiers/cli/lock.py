@@ -26,8 +26,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=base.not_empty,
         default=os.environ.get(_URL) or None,
         help=(
-            'URL of a tooz driver whose lock keeps two applies from running '
-            'at once, such as etcd3+http://HOST:2379 or '
+            'URL of a tooz driver whose lock keeps two commands that write '
+            'from running at once, such as etcd3+http://HOST:2379 or '
             f'mysql://USER:PASSWORD@HOST/DB (default: ${_URL}, else a file '
             'that the users of this host share)'
         ),
@@ -38,8 +38,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=0.0,
         help=(
-            'seconds to wait for another apply to finish (default: 0, which '
-            'refuses at once)'
+            'seconds to wait until another command that writes has finished '
+            '(default: 0, which refuses at once)'
         ),
     )
 

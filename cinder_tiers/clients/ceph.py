@@ -554,7 +554,12 @@ def session(
                 **{name: str(value_s) for name, value_s in timeouts.items()},
             },
         )
-        handle.connect(timeout=TIMEOUT_S)
+        try:
+            handle.connect(timeout=TIMEOUT_S)
+        except rados.Error:
+            # Else its threads and sockets stay.
+            handle.shutdown()
+            raise
         return handle
 
     try:

@@ -59,6 +59,8 @@ class Manager:
             answer = answers.get(timeout=timeout_s)
         except queue.Empty:
             return None
+        # It ends now; the next command must not find it waiting.
+        self._waiting.join()
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -9,9 +9,7 @@ middle, what is left is what the next plan shows.
 
 import collections.abc
 import concurrent.futures
-import contextlib
 import dataclasses
-import math
 import threading
 import time
 
@@ -88,6 +86,7 @@ def carry_out(
     report: collections.abc.Callable[[StepResult], None],
     say: collections.abc.Callable[[str], None],
     pace: pace.Pace | None = None,
+    not_back: collections.abc.Iterable[str] = (),
     poll_s: float = _POLL_S,
 ) -> list[StepResult]:
     """Execute the steps that are not refused.
@@ -99,6 +98,8 @@ def carry_out(
     :param report: called with each result, one after another.
     :param say: called with a line on what a step waits for.
     :param pace: delays steps before they begin; None: no delay.
+    :param not_back: ids of servers that did not come back; if there is one, no
+        server is shelved.
     :param poll_s: seconds between checks whether a step has ended.
     :returns: a result for each step, in their order.
     """
@@ -112,6 +113,7 @@ def carry_out(
         telling=telling,
         abandoned=abandoned,
         poll_s=poll_s,
+        not_back=list(not_back),
     )
 
     def is_ended() -> bool:
@@ -174,12 +176,7 @@ def carry_out(
         for together in sorted(_together(steps), key=_turn):
             future = threads.submit(done, together)
             asked.append(future)
-            step = together[0]
-            if (
-                step.retype_to
-                and not step.moved_gib
-                and step.volume.status == 'in-use'
-            ):
+            if _keeps_data_of_server(together[0]):
                 before.append(future)
         try:
             results = {
@@ -205,34 +202,55 @@ def _together(
 
 
 def _turn(together: collections.abc.Sequence[repair.RepairStep]) -> int:
-    """Whose steps come first: servers that are down, then what copies not."""
+    """Whose steps come first: what copies not, and servers that are down.
+
+    Steps of servers wait for steps of attached volumes that keep their data:
+    these must have begun.
+    """
     step = together[0]
-    if step.shelves and step.shelves.is_left:
+    if _keeps_data_of_server(step):
         return 0
-    return 2 if step.shelves else 1 if not step.moved_gib else 2
+    if step.shelves:
+        return 1 if step.shelves.is_left else 3
+    return 2 if not step.moved_gib else 3
+
+
+def _keeps_data_of_server(step: repair.RepairStep) -> bool:
+    return bool(
+        step.retype_to
+        and not step.moved_gib
+        and not step.shelves
+        and step.volume.status == 'in-use'
+    )
 
 
 def finish(
     left: collections.abc.Iterable[repair.Server],
     *,
     connection: openstack.connection.Connection,
+    sessions: collections.abc.Mapping[str, ceph_session.Session],
     is_to_stop: collections.abc.Callable[[], bool],
     say: collections.abc.Callable[[str], None],
     poll_s: float = _POLL_S,
-) -> list[str]:
+) -> dict[str, str]:
     """Make servers what they were that a repair has left locked.
 
+    :param sessions: sessions with the clusters by their names, for what their
+        managers still copy.
     :param is_to_stop: called before each; once True, no further one begins.
     :param say: called with a line on each that is.
-    :returns: why those are not that are not.
+    :returns: {id of a server that is not: why}
     """
-    ended = threading.Event()
-    work = shelving.Shelving(
-        connection,
-        wait=lambda what: _wait(ended, poll_s, what),
-        now=time.monotonic,
-    )
-    failures = []
+    work = _Work(
+        connection=connection,
+        sessions=sessions,
+        say=say,
+        telling=threading.Lock(),
+        abandoned=threading.Event(),
+        poll_s=poll_s,
+        not_back=[],
+    ).new_shelving()
+    failures = {}
     for server in left:
         try:
             found = servers.read(connection, server.server_id)
@@ -242,13 +260,15 @@ def finish(
             if found != server:
                 continue
             if is_to_stop():
-                failures.append(f'server {server.server_id} is still locked')
+                failures[server.server_id] = (
+                    f'server {server.server_id} is still locked'
+                )
                 continue
             work.finish(server)
-        except servers.Gone:
-            continue
+        except servers.Gone as error:
+            say(f'not finished: {error}')
         except errors.TiersError as error:
-            failures.append(str(error))
+            failures[server.server_id] = str(error)
         else:
             say(
                 f'server {server.server_id}, which a repair had left, is '
@@ -262,18 +282,14 @@ def images_with_tasks(
 ) -> set[str]:
     """Return the names of images that managers of Ceph still work on.
 
-    What a manager does not tell this user is not among them.
-
     :param sessions: sessions with the clusters.
+    :raises errors.TiersError: a manager does not tell this user.
     """
-    found: set[str] = set()
-    for session in sessions:
-        with contextlib.suppress(errors.TiersError):
-            found.update(
-                task['refs'].get('image_name', '')
-                for task in session.ask_manager('rbd task list') or ()
-            )
-    return found
+    return {
+        task['refs'].get('image_name', '')
+        for session in sessions
+        for task in session.ask_manager('rbd task list') or ()
+    }
 
 
 def _wait(ended: threading.Event, seconds: float, what: str) -> None:
@@ -291,13 +307,28 @@ class _Work:
     telling: threading.Lock
     abandoned: threading.Event
     poll_s: float
-    #: Ids of servers that are still locked; no other one is shelved then.
-    not_back: list[str] = dataclasses.field(default_factory=list)
+    #: Ids of servers that are not what they were; no other one is shelved.
+    not_back: list[str]
 
     def tell(self, line: str) -> None:
         """Write a line, while no other thread reports."""
         with self.telling:
             self.say(line)
+
+    def new_shelving(self) -> shelving.Shelving:
+        """Return what shelves servers, and starts them when they can read."""
+        return shelving.Shelving(
+            self.connection,
+            wait=lambda what: _wait(self.abandoned, self.poll_s, what),
+            now=time.monotonic,
+            say=self.tell,
+            copied=self._copied,
+        )
+
+    def _copied(self) -> set[str]:
+        if not self.sessions:
+            raise errors.Unreachable('no Ceph cluster answered')
+        return images_with_tasks(self.sessions.values())
 
     def results_of_server(
         self,
@@ -307,11 +338,7 @@ class _Work:
         """Carry out steps of the volumes of a server that is shelved once."""
         server = steps[0].shelves
         assert server  # noqa: S101 - of `_together`
-        work = shelving.Shelving(
-            self.connection,
-            wait=lambda what: _wait(self.abandoned, self.poll_s, what),
-            now=time.monotonic,
-        )
+        work = self.new_shelving()
         changed = {
             step.volume.volume_id: result
             for step in steps
@@ -335,7 +362,6 @@ class _Work:
                         results[step.volume.volume_id] = self.result_of(
                             step, work
                         )
-                    self._wait_until_readable(server, results.values())
         except shelving.ServerChanged as error:
             outcome, reason = repair.StepOutcome.CHANGED, str(error)
         except errors.TiersError as error:
@@ -359,53 +385,6 @@ class _Work:
             or StepResult(step=step, outcome=outcome, reason=reason)
             for step in steps
         ]
-
-    def _wait_until_readable(
-        self,
-        server: repair.Server,
-        results: collections.abc.Iterable[StepResult],
-    ) -> None:
-        """Wait until Ceph has copied what the server must not read before.
-
-        The driver for all tiers refuses Nova a volume with snapshots until
-        then, and the server would not start.
-
-        :raises errors.TiersError: nobody waits any more.
-        """
-        images = {
-            volumes.image_of(one.step.volume)
-            for one in results
-            if one.outcome is repair.StepOutcome.DONE
-            and one.host
-            and self._has_snapshots(one.step.volume.volume_id)
-        }
-        said = -math.inf
-        while left := images & images_with_tasks(self.sessions.values()):
-            if time.monotonic() - said > _SAY_EVERY_S:
-                said = time.monotonic()
-                self.tell(
-                    f'server {server.server_id} waits until Ceph has copied '
-                    f'{", ".join(sorted(left))}: see "ceph rbd task list"'
-                )
-            _wait(self.abandoned, self.poll_s, 'the copies of Ceph')
-
-    def _has_snapshots(self, volume_id: str) -> bool:
-        with openstack_client.asking_as_admin(
-            f'list snapshots of volume {volume_id}'
-        ):
-            return any(
-                one['volume_id'] == volume_id
-                for one in openstack_client.rows(
-                    self.connection.block_storage,
-                    '/snapshots',
-                    key='snapshots',
-                    links='snapshots_links',
-                    params={
-                        'all_tenants': 'True',
-                        'volume_id': openstack_client.checked_id(volume_id),
-                    },
-                )
-            )
 
     def _not_as_planned(self, step: repair.RepairStep) -> StepResult | None:
         try:

@@ -6,8 +6,10 @@ Cinder answers a retype in place before that.
 """
 
 import collections.abc
+import contextlib
 
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import volumes
@@ -28,7 +30,11 @@ def text(
         for one in results
         if one.outcome is repair.StepOutcome.DONE and one.host
     }
-    count = moved and len(moved & carry_out.images_with_tasks(sessions))
+    copied: set[str] = set()
+    for session in sessions if moved else ():
+        with contextlib.suppress(errors.TiersError):
+            copied |= carry_out.images_with_tasks([session])
+    count = len(moved & copied)
     if not count:
         return ''
     return (

@@ -39,6 +39,7 @@ from cinder_tiers.observe import for_audit
 
 _STOPS = 'repair begins no further volume, and waits for those that it began'
 _LEFT = '; what Cinder has begun, it ends'
+_SHELVED = ', but shelved servers stay that until the next --shelve'
 #: Volumes of which data move are felt by all others of their tiers.
 _AT_ONCE = 2
 _MOST_AT_ONCE = 64
@@ -144,10 +145,11 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             '--shelve',
             action='store_true',
             help=(
-                'also change volumes of servers in their pools of Ceph: lock '
-                'and shelve a server, change its volumes, and make it what it '
-                'was; its guest boots anew. Also finishes servers that a '
-                'repair left shelved when it was killed'
+                'also move attached volumes, with TieredRBDDriver: lock and '
+                'shelve a server, change its volumes, unshelve and unlock it. '
+                'The server is down meanwhile, with snapshots until Ceph has '
+                'copied the volumes. Also unshelves and unlocks the servers '
+                'that a killed repair left'
             ),
         )
         base.add_name(
@@ -213,7 +215,8 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                 for_audit.sessions(
                     catalog,
                     {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                    if asked.kinds
+                    if asked.shelves
+                    or asked.kinds
                     & {repair.RepairKind.LIMITS, repair.RepairKind.RESIDENCY}
                     else (),
                 ) as sessions,
@@ -374,13 +377,15 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             self.log.warning(
                 '%s',
                 cells.printable(
-                    f'Server {server.server_id} was {server.state.value} '
-                    'before a repair, which did not end: '
+                    f'Server {server.server_id}, which was '
+                    f'{server.state.value}, is locked by a repair that was '
+                    'killed'
                     + (
-                        'it becomes that again'
+                        ': it becomes that again'
                         if asked.shelves
                         and (parsed_args.yes or _is_reviewed(asked))
-                        else 'run "openstack tier repair --shelve --yes"'
+                        else ' or still runs; if none runs, run "openstack '
+                        'tier repair --shelve --yes"'
                     )
                 ),
             )
@@ -457,7 +462,9 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             if parsed_args.record
             else contextlib.nullcontext() as note,
             interruption.Interrupt(
-                _STOPS, interruption.ENDING, left=_LEFT
+                _STOPS,
+                interruption.ENDING,
+                left=_LEFT + _SHELVED * parsed_args.shelve,
             ) as interrupt,
         ):
             text_of = progress.Progress(steps, time.monotonic).of_result
@@ -467,25 +474,32 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
                     note(result)
                 self._say(text_of(result))
 
-            def finish(some: collections.abc.Iterable[repair.Server]) -> None:
-                for failure in carry_out.finish(
+            def finish(
+                some: collections.abc.Iterable[repair.Server],
+            ) -> list[str]:
+                failures = carry_out.finish(
                     some,
                     connection=base.connect(self),
+                    sessions=answering,
                     is_to_stop=lambda: interrupt.came,
                     say=self._say,
-                ):
+                )
+                for failure in failures.values():
                     tell(failure)
+                return list(failures)
 
+            answering = {
+                name: one
+                for name, one in sessions.items()
+                if not isinstance(one, audit.Unread)
+            }
             alone = _left_alone(left, steps) if parsed_args.shelve else []
-            finish(alone)
+            not_back = finish(alone)
             results = carry_out.carry_out(
                 steps,
                 connection=base.connect(self),
-                sessions={
-                    name: one
-                    for name, one in sessions.items()
-                    if not isinstance(one, audit.Unread)
-                },
+                sessions=answering,
+                not_back=not_back,
                 at_once=parsed_args.concurrency,
                 is_to_stop=lambda: interrupt.came,
                 report=report,

@@ -84,8 +84,18 @@ def show(connection: openstack.connection.Connection, server_id: str) -> Shown:
                 microversion=MICROVERSION,
             )
         except openstack.exceptions.NotFoundException as error:
+            # A proxy without a backend has such a status, too.
+            if b'itemNotFound' not in (error.response.content or b''):
+                raise
             raise Gone(f'Nova has no server {server_id}') from error
-        return _parse(answer.json()['server'])
+        found = answer.json()['server']
+    # Of a cell whose database does not answer, Nova shows no more than this.
+    if found['status'] == 'UNKNOWN':
+        raise errors.Unreachable(
+            f'Nova did not show server {server_id}: its cell does not answer'
+        )
+    with openstack_client.asking(f'Nova did not show server {server_id}'):
+        return _parse(found)
 
 
 _RIGHTS = (
@@ -323,7 +333,7 @@ def _shown(
 ) -> tuple[Shown, repair.Server | str] | str:
     try:
         found = show(connection, server_id)
-    except errors.NotVisible as error:
+    except (errors.NotVisible, errors.Unreachable) as error:
         return str(error)
     return found, judge(connection, found)
 

@@ -10,6 +10,7 @@ killed at any moment leaves what `finish` ends.
 import collections.abc
 import contextlib
 import dataclasses
+import math
 import typing
 
 import openstack.connection
@@ -18,6 +19,7 @@ from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import servers
+from cinder_tiers.observe.cinder import volumes
 
 #: Nova changes the state and the task of a server one after the other.
 _POLLS_AT_REST = 5
@@ -38,7 +40,18 @@ _SHELVED = ('SHELVED', 'SHELVED_OFFLOADED')
 #: Of a volume that Cinder ends by itself.
 _BUSY = ('retyping', 'extending', 'backing-up', 'uploading', 'maintenance')
 #: What Nova records of a guest.
-_OF_GUESTS = ('shelve', 'shelveOffload', 'unshelve', 'reboot', 'start')
+_OF_GUESTS = (
+    *('shelve', 'shelveOffload', 'unshelve'),
+    *('reboot', 'stop', 'start'),
+)
+#: Ceph gives a manager the end of a move some seconds after its copy: looks
+#: without a task before a volume counts as copied, and between two requests
+#: for a server whose volume does not.
+_POLLS_COPIED = 10
+_POLLS_A_REQUEST = 30
+#: The longest that Ceph copies.
+_MOST_COPYING_S = 24 * 3600.0
+_SAY_EVERY_S = 60.0
 
 _Wait = collections.abc.Callable[[str], None]
 _Value = typing.TypeVar('_Value')
@@ -49,7 +62,7 @@ class ServerChanged(errors.TiersError):
 
 
 class NotBack(errors.ActionFailed):
-    """A server is still locked, and not what it was."""
+    """A server is not what it was."""
 
 
 class Shelving:
@@ -58,6 +71,9 @@ class Shelving:
     :param wait: called between two looks, with what is waited for; raises
         `errors.TiersError` if nobody waits any more.
     :param now: returns seconds of a clock.
+    :param say: called with a line on what a server waits for.
+    :param copied: returns the names of images that Ceph still copies; raises
+        `errors.TiersError` if it does not tell.
     """
 
     def __init__(
@@ -66,10 +82,14 @@ class Shelving:
         *,
         wait: _Wait,
         now: collections.abc.Callable[[], float],
+        say: collections.abc.Callable[[str], None],
+        copied: collections.abc.Callable[[], set[str]],
     ) -> None:
         self._connection = connection
         self._wait = wait
         self._now = now
+        self._say = say
+        self._copied = copied
 
     @contextlib.contextmanager
     def shelved(
@@ -79,9 +99,8 @@ class Shelving:
 
         :param volumes: ids of those that are to change.
         :raises ServerChanged: it is not as the plan showed it.
-        :raises NotBack: it is not as it was, and locked.
-        :raises errors.TiersError: Nova did not shelve it, or did not make it
-            as it was; the text says what to do.
+        :raises NotBack: it is not as it was; the text says what to do.
+        :raises errors.TiersError: Nova did not shelve it.
         """
         name = server.server_id
         before = self._patient(lambda: servers.show(self._connection, name))
@@ -94,6 +113,7 @@ class Shelving:
             self._patient(
                 lambda: self._act(name, 'lock', {'locked_reason': reason})
             )
+        has_shelved = False
         try:
             now = self._at_rest(name)
             # Until it was locked, its user could do anything with it.
@@ -102,9 +122,10 @@ class Shelving:
             ):
                 raise _changed(name)
             self._shelve(now)
+            has_shelved = True
             yield
         finally:
-            self.finish(server)
+            self.finish(server, has_shelved=has_shelved)
 
     def _check_volumes(
         self, shown: servers.Shown, volumes: collections.abc.Iterable[str]
@@ -118,15 +139,18 @@ class Shelving:
                     shown.server_id, f'volume {volume} is not its own any more'
                 )
 
-    def finish(self, server: repair.Server) -> None:
+    def finish(
+        self, server: repair.Server, *, has_shelved: bool = False
+    ) -> None:
         """Make a server that a repair has locked what it was, and unlock it.
 
-        :raises NotBack: it is still locked; the text says what to do.
-        :raises errors.ActionFailed: it is unlocked, and not what it was.
+        :param has_shelved: whether this process did; else Nova says whether
+            that was done under the lock, unless somebody has unlocked it.
+        :raises NotBack: it is not what it was; the text says what to do.
         """
         name = server.server_id
         try:
-            trouble = self._restored(server)
+            trouble = self._restored(server, has_shelved)
         except servers.Gone:
             return
         except errors.TiersError as error:
@@ -136,12 +160,12 @@ class Shelving:
                 'which makes it that again'
             ) from error
         if trouble:
-            raise errors.ActionFailed(
+            raise NotBack(
                 f'{trouble}. Server {name} is unlocked, and was '
                 f'{server.state.value}: make it that again'
             )
 
-    def _restored(self, server: repair.Server) -> str:
+    def _restored(self, server: repair.Server, has_shelved: bool) -> str:
         """Make a server what it was, and unlock it; why it is not that.
 
         :raises errors.TiersError: it is shelved, or not known to be at rest.
@@ -161,15 +185,15 @@ class Shelving:
         trouble = ''
         if server.state is repair.ServerState.SHELVED:
             trouble = _unlike(shown, _STATUSES[server.state])
-        elif not done:
+        elif not (done or has_shelved):
             # Whatever it is, nobody but its user did it.
             pass
         elif shown.status in _SHELVED:
-            shown = self._change(name, 'unshelve', 'ACTIVE')
+            shown = self._unshelve(shown)
             if shown.status in _SHELVED:
                 raise errors.ActionFailed(_unlike(shown, 'ACTIVE'))
             trouble = self._put_on(server, shown)
-        elif done[-1] in ('shelve', 'shelveOffload'):
+        elif not done or done[-1] in ('shelve', 'shelveOffload'):
             # Nova gave it up, after it had turned the guest off.
             trouble = self._not_at_rest(shown)
             if trouble:
@@ -180,6 +204,81 @@ class Shelving:
             trouble = self._put_on(server, shown)
         self._patient(lambda: self._act(name, 'unlock'))
         return trouble
+
+    def _unshelve(self, shown: servers.Shown) -> servers.Shown:
+        """Start a shelved server when it can read its volumes.
+
+        The driver for all tiers refuses a volume with snapshots until Ceph has
+        copied it, and Nova leaves the server shelved then.
+        """
+        name = shown.server_id
+        images = [
+            image
+            for one in sorted(shown.volumes)
+            if (image := self._with_snapshots(one))
+        ]
+        is_known = not images or self._wait_until_copied(name, images)
+        begun = self._now()
+        while True:
+            shown = self._change(name, 'unshelve', 'ACTIVE')
+            if (
+                is_known
+                or shown.status not in _SHELVED
+                or self._now() - begun > _MOST_S
+            ):
+                return shown
+            for _ in range(_POLLS_A_REQUEST):
+                self._wait(f'copies of {", ".join(images)}')
+
+    def _wait_until_copied(
+        self, name: str, images: collections.abc.Collection[str]
+    ) -> bool:
+        """Wait until Ceph has copied images; False: it does not tell."""
+        begun, said = self._now(), -math.inf
+        looks = 0
+        while looks < _POLLS_COPIED:
+            try:
+                left = sorted(self._copied() & {*images})
+            except errors.TiersError:
+                return False
+            looks = 0 if left else looks + 1
+            text = f'server {name} waits until Ceph has copied'
+            text = f'{text} {", ".join(left or images)}'
+            if left and self._now() - said > _SAY_EVERY_S:
+                said = self._now()
+                self._say(f'{text}: see "ceph rbd task list"')
+            if self._now() - begun > _MOST_COPYING_S:
+                raise errors.ActionFailed(
+                    f'{text} for {_MOST_COPYING_S / 3600:.0f} h; "ceph rbd '
+                    'task list" and the log of its manager say why'
+                )
+            self._wait(text)
+        return True
+
+    def _with_snapshots(self, volume_id: str) -> str | None:
+        """Return the name of the image of a volume that has snapshots."""
+
+        def read() -> str | None:
+            with openstack_client.asking_as_admin(
+                f'list snapshots of volume {volume_id}'
+            ):
+                found = openstack_client.rows(
+                    self._connection.block_storage,
+                    '/snapshots',
+                    key='snapshots',
+                    links='snapshots_links',
+                    params={
+                        'all_tenants': 'True',
+                        'volume_id': openstack_client.checked_id(volume_id),
+                    },
+                )
+                if not any(one['volume_id'] == volume_id for one in found):
+                    return None
+                volume = self._show(volume_id)
+                stored = volume.get('os-vol-mig-status-attr:name_id')
+                return volumes.image_named(stored or volume_id)
+
+        return self._patient(read)
 
     def _put_on(
         self,
@@ -194,12 +293,16 @@ class Shelving:
         """
         name, wanted = server.server_id, _STATUSES[server.state]
         try:
+            if is_off and shown.status == 'ACTIVE':
+                # Ends a guest in order that runs after all.
+                shown = self._change(name, 'os-stop', 'SHUTOFF')
             if (shown.status, wanted) == ('ACTIVE', 'SHUTOFF'):
                 shown = self._change(name, 'os-stop', wanted)
             elif (shown.status, wanted) == ('SHUTOFF', 'ACTIVE'):
                 shown = self._change(name, 'os-start', wanted)
-            elif shown.status == wanted == 'ACTIVE' and (
-                is_off or shown.power != servers.RUNNING
+            elif (
+                shown.status == wanted == 'ACTIVE'
+                and shown.power != servers.RUNNING
             ):
                 shown = self._change(name, 'reboot', wanted, {'type': 'HARD'})
         except errors.NotVisible as error:
@@ -273,18 +376,15 @@ class Shelving:
         )
 
     def _status(self, volume_id: str) -> str:
-        def read() -> str:
-            with openstack_client.asking(
-                f'Cinder did not show volume {volume_id}'
-            ):
-                return openstack_client.request(
-                    self._connection.block_storage,
-                    'GET',
-                    '/volumes/{}',
-                    volume_id,
-                ).json()['volume']['status']
+        return self._patient(lambda: self._show(volume_id)['status'])
 
-        return self._patient(read)
+    def _show(self, volume_id: str) -> dict:
+        with openstack_client.asking(
+            f'Cinder did not show volume {volume_id}'
+        ):
+            return openstack_client.request(
+                self._connection.block_storage, 'GET', '/volumes/{}', volume_id
+            ).json()['volume']
 
     def _reset(self, volume_id: str, status: str) -> None:
         def write() -> None:

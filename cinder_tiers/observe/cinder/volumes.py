@@ -310,7 +310,12 @@ def is_of_volume(image: str) -> bool:
 
 def image_of(volume: facts.KnownVolume) -> str:
     """Name of the RBD image of a volume."""
-    return f'{_RBD_PREFIX}{volume.stored_id or volume.volume_id}'
+    return image_named(volume.stored_id or volume.volume_id)
+
+
+def image_named(stored_id: str) -> str:
+    """Name of the RBD image of the volume that is stored with an id."""
+    return f'{_RBD_PREFIX}{stored_id}'
 
 
 def _clones(session: ceph_session.Session, pool: str) -> dict[str, str]:

@@ -28,14 +28,14 @@ DONE = ('lock', 'shelve', 'unshelve', 'unlock')
 class CopyingManager:
     """A session whose manager has copied an image when asked often enough."""
 
-    def __init__(self, server, images, *, asked):
+    def __init__(self, server, images, *, looks):
         self.statuses = []
-        self._server, self._asked = server, asked
+        self._server, self._looks = server, looks
         self._first, self._others = images[0], images[1:]
 
     def ask_manager(self, _prefix):
         self.statuses.append(self._server.status)
-        is_copied = len(self.statuses) > self._asked
+        is_copied = len(self.statuses) > self._looks
         return [
             {'refs': {'action': 'migrate execute', 'image_name': one}}
             for one in [*([] if is_copied else [self._first]), *self._others]
@@ -137,16 +137,18 @@ class ShelvingTestCase(testtools.TestCase):
             connection=connection or self.connection,
             sessions=options.get('sessions', {}),
             at_once=options.get('at_once', 2),
+            not_back=options.get('not_back', ()),
             is_to_stop=lambda: False,
             report=lambda result: None,
             say=self.said.append,
             poll_s=POLL_S,
         )
 
-    def finish(self, left=None):
+    def finish(self, left=None, sessions=None):
         return carry_out.finish(
             servers.left(self.connection) if left is None else left,
             connection=self.connection,
+            sessions=sessions or {},
             is_to_stop=lambda: False,
             say=self.said.append,
             poll_s=POLL_S,
@@ -193,12 +195,59 @@ class ShelvingTestCase(testtools.TestCase):
             observed_volumes.image_of(one.volume) for one in (first, second)
         ]
         # The other one can be used at once, whatever Ceph does.
-        manager = CopyingManager(server, images, asked=3)
+        manager = CopyingManager(server, images, looks=3)
         self.carry_out([first, second], sessions={'ceph': manager})
-        self.assertEqual(['SHELVED_OFFLOADED'] * 4, manager.statuses)
+        self.assertEqual({'SHELVED_OFFLOADED'}, {*manager.statuses})
+        # Between the copy and its end the manager has no task for a while.
+        self.assertGreater(len(manager.statuses), 3 + 5)
         self.assertIn(images[0], ' '.join(self.said))
         self.assertNotIn(images[1], ' '.join(self.said))
         self.assert_changed(server)
+
+    def test_the_next_repair_waits_for_ceph_too(self):
+        server = self.left()
+        self.api.add_snapshot(
+            volume_id=server.volumes[0], volume_type_id=self.types[0].id
+        )
+        image = observed_volumes.image_named(server.volumes[0])
+        manager = CopyingManager(server, [image], looks=3)
+        self.assertEqual({}, self.finish(sessions={'ceph': manager}))
+        self.assertEqual({'SHELVED_OFFLOADED'}, {*manager.statuses})
+        self.assertGreater(len(manager.statuses), 3 + 5)
+        self.assertEqual('ACTIVE', server.status)
+
+    def test_nova_is_asked_again_where_ceph_does_not_tell(self):
+        for snapshots, failures in ((0, 1), (1, 0)):
+            server = self.left(surprises=['SHELVED_OFFLOADED'])
+            for _ in range(snapshots):
+                self.api.add_snapshot(
+                    volume_id=server.volumes[0],
+                    volume_type_id=self.types[0].id,
+                )
+            self.assertEqual(failures, len(self.finish()))
+            self.assertEqual(
+                'SHELVED_OFFLOADED' if failures else 'ACTIVE', server.status
+            )
+            self.assertEqual({}, self.finish())
+
+    def test_a_server_that_is_unlocked_meanwhile_starts_all_the_same(self):
+        server = self.boot(volumes=1)
+        steps = self.steps(server)
+
+        def unlock():
+            server.lock_owner = server.lock_reason = None
+            server.actions.append(('unlock', cinder_api.PROJECT))
+
+        self.nova.happens['shelve'] = unlock
+        self.assertEqual('done', self.outcome(steps)[0])
+        self.assertEqual('ACTIVE', server.status)
+
+    def test_after_one_that_was_left_stays_down_no_server_is_shelved(self):
+        server = self.boot(volumes=1)
+        outcome, reason = self.outcome(self.steps(server), not_back=['a'])
+        self.assertEqual('not started', outcome)
+        self.assertIn('server a did not come back', reason)
+        self.assertEqual((), self.actions(server))
 
     def test_a_server_is_again_what_it_was(self):
         for status, expected in (
@@ -235,7 +284,8 @@ class ShelvingTestCase(testtools.TestCase):
             self.assertIn('is ACTIVE, expected SHELVED_OFFLOADED', one.reason)
         # Nova had turned the guest off.
         self.assertEqual(
-            ('lock', 'shelve', 'reboot', 'unlock'), self.actions(server)
+            ('lock', 'shelve', 'stop', 'start', 'unlock'),
+            self.actions(server),
         )
         self.assertTrue(server.runs)
         for one in map(self.volume, server.volumes):
@@ -374,14 +424,14 @@ class ShelvingTestCase(testtools.TestCase):
         server.lock_owner = server.lock_reason = None
         server.actions.append(('unlock', cinder_api.PROJECT))
         before = self.actions(server)
-        self.assertEqual([], self.finish(found))
+        self.assertEqual({}, self.finish(found))
         self.assertEqual(before, self.actions(server))
 
     def test_a_server_that_was_deleted_is_finished(self):
         server = self.left()
         found = servers.left(self.connection)
         del self.nova.servers[server.ident]
-        self.assertEqual([], self.finish(found))
+        self.assertEqual({}, self.finish(found))
 
     def test_a_server_that_is_deleted_meanwhile_is_not_called_locked(self):
         server = self.boot(volumes=1)
@@ -394,7 +444,7 @@ class ShelvingTestCase(testtools.TestCase):
 
     def test_a_server_in_error_is_unlocked(self):
         server = self.left(surprises=['ERROR'])
-        (failure,) = self.finish()
+        (failure,) = self.finish().values()
         self.assertIn('is ERROR, expected ACTIVE', failure)
         self.assertIn('is unlocked, and was active', failure)
         self.assertIsNone(server.lock_owner)
@@ -436,6 +486,8 @@ class ShelvingTestCase(testtools.TestCase):
             self.connection,
             wait=lambda what: self.api.change_volume(volume, status='in-use'),
             now=lambda: 0.0,
+            say=self.said.append,
+            copied=set,
         )
         work.finish(servers.read(self.connection, server.ident))
         self.assertEqual('reserved', self.volume(volume).status)
@@ -464,6 +516,8 @@ class ShelvingTestCase(testtools.TestCase):
                 self.connection,
                 wait=lambda what: None,
                 now=lambda: next(clock),
+                say=self.said.append,
+                copied=set,
             )
             found = servers.read(self.connection, server.ident)
             if is_enough:
@@ -486,7 +540,7 @@ class ShelvingTestCase(testtools.TestCase):
                 'was active. Run "openstack tier repair --shelve"',
             ):
                 self.assertIn(words, one.reason.replace('Server', 'server'))
-        self.assertEqual([], self.finish())
+        self.assertEqual({}, self.finish())
         self.assertEqual(
             f'server {server.ident}, which a repair had left, is active again',
             self.said[-1],
@@ -513,7 +567,7 @@ class ShelvingTestCase(testtools.TestCase):
             ]
             if kills % 2:
                 self.carry_out(steps)
-            self.assertEqual([], self.finish())
+            self.assertEqual({}, self.finish())
             self.assertEqual(
                 ('SHUTOFF', None, None),
                 (server.status, server.task, server.lock_owner),
