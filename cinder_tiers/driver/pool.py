@@ -164,7 +164,8 @@ class PoolDriver(rbd.RBDDriver):
         librbd takes the parent off one that does, and then copies nothing of
         what the image had from it.
 
-        :raises rbd.ImageBusy: the image moves.
+        :raises rbd.ImageBusy: the image moves, or reads one that does and
+            has snapshots: librbd shows old states of that.
         """
         with (
             contextlib.suppress(self.rbd.ImageNotFound),
@@ -176,7 +177,26 @@ class PoolDriver(rbd.RBDDriver):
                     f'{pool}/{volume_name} moves, and would lose what it has '
                     'from its parent'
                 )
+            if self._reads_states(image):
+                raise self.rbd.ImageBusy(
+                    f'{pool}/{volume_name} reads an image that moves, and '
+                    'would keep old states of it'
+                )
             image.flatten()
+
+    def _reads_states(self, image: 'rbd.rbd.Image') -> bool:
+        """Return whether an ancestor of an image moves and has snapshots."""
+        try:
+            pool, name, _ = image.parent_info()
+            with rbd.RBDVolumeProxy(
+                self, name, pool=pool, read_only=True
+            ) as parent:
+                return (
+                    bool(parent.features() & self.rbd.RBD_FEATURE_MIGRATING)
+                    and any(parent.list_snaps())
+                ) or self._reads_states(parent)
+        except (self.rbd.ImageNotFound, self.rbd.PermissionError):
+            return False
 
     def _on(self, rados_pool: str) -> 'PoolDriver':
         other = copy.copy(self)

@@ -457,16 +457,37 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.VolumeIsBusy: what it reads has snapshots, and moves
             for longer than that.
         """
+        for move in self._copying(volume):
+            self._end(volume, move, within_s)
+
+    def _copying(self, volume: objects.Volume) -> list[moving.Move]:
+        """List the moves because of which a volume cannot be read yet."""
         if not self._moves.are_some():
-            return
+            return []
         with self._images() as images:
             names = images.read_in_states(
                 self._pool_of(volume).rados_pool, volume.name
             )
-        for name in names:
-            move = self._moves.of(name)
-            if move is not None:
-                self._end(volume, move, within_s)
+        return [move for name in names if (move := self._moves.of(name))]
+
+    @contextlib.contextmanager
+    def _readable(
+        self,
+        volume: objects.Volume,
+        resource: objects.Volume | objects.Snapshot,
+    ) -> collections.abc.Iterator[None]:
+        """Have a volume that can be read, and let no move of it begin.
+
+        :param resource: it, or its snapshot.
+        :raises exception.VolumeIsBusy: it cannot be read soon enough.
+        """
+        while True:
+            self._end_copying(volume)
+            with self._still(resource):
+                # A retype may have ended while this waited for it.
+                if not self._copying(volume):
+                    yield
+                    return
 
     def _end(
         self, volume: objects.Volume, move: moving.Move, within_s: int | None
@@ -682,8 +703,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
         driver = self._of_new(volume)
-        self._end_copying(snapshot.volume)
-        with self._still(snapshot):
+        with self._readable(snapshot.volume, snapshot):
             copy = self._copy(volume, self._pool_of(snapshot))
             if copy is None:
                 return driver.create_volume_from_snapshot(volume, snapshot)
@@ -703,8 +723,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
         driver = self._of_new(volume)
-        self._end_copying(src_vref)
-        with self._still(src_vref):
+        with self._readable(src_vref, src_vref):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:
                 return driver.create_cloned_volume(volume, src_vref)
@@ -789,6 +808,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 found = self._move(volume, target, None, lambda: None)
                 if found[0]:
                     return found
+        self._end_copying(volume)
         return driver.migrate_volume(context, volume, host)
 
     def before_volume_copy(

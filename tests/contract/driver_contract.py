@@ -1115,6 +1115,18 @@ class DriverContract(Families):
             ),
         ):
             self.assertRaises(exception.VolumeIsBusy, read, *arguments)
+        # What is copied is deleted after that.
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            driver.migrate_volume,
+            *(self.context, clone, {'host': 'node@other#pool'}),
+        )
+        # As Cinder's driver does with a clone of what it deletes.
+        self.assertRaises(
+            self.rbd.ImageBusy,
+            driver._of(clone)._do_flatten,
+            *(clone.name, self.rados_pools['slow']),
+        )
         self.settle(service, volume, 'fast')
         for each in (volume, clone, backed_up):
             driver.initialize_connection(each, {})
