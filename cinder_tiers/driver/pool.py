@@ -177,26 +177,12 @@ class PoolDriver(rbd.RBDDriver):
                     f'{pool}/{volume_name} moves, and would lose what it has '
                     'from its parent'
                 )
-            if self._reads_states(image):
+            if _reads_states(self, image):
                 raise self.rbd.ImageBusy(
                     f'{pool}/{volume_name} reads an image that moves, and '
                     'would keep old states of it'
                 )
             image.flatten()
-
-    def _reads_states(self, image: 'rbd.rbd.Image') -> bool:
-        """Return whether an ancestor of an image moves and has snapshots."""
-        try:
-            pool, name, _ = image.parent_info()
-            with rbd.RBDVolumeProxy(
-                self, name, pool=pool, read_only=True
-            ) as parent:
-                return (
-                    bool(parent.features() & self.rbd.RBD_FEATURE_MIGRATING)
-                    and any(parent.list_snaps())
-                ) or self._reads_states(parent)
-        except (self.rbd.ImageNotFound, self.rbd.PermissionError):
-            return False
 
     def _on(self, rados_pool: str) -> 'PoolDriver':
         other = copy.copy(self)
@@ -494,3 +480,18 @@ def _option(key: str) -> str:
     if key == _IOPS_BURST:
         return _IOPS_BURST_KEY
     return rbd.QOS_KEY_MAP[key]['ceph_key']
+
+
+def _reads_states(driver: PoolDriver, image: 'rbd.rbd.Image') -> bool:
+    """Return whether an ancestor of an image moves and has snapshots."""
+    try:
+        pool, name, _ = image.parent_info()
+        with rbd.RBDVolumeProxy(
+            driver, name, pool=pool, read_only=True
+        ) as parent:
+            return (
+                bool(parent.features() & driver.rbd.RBD_FEATURE_MIGRATING)
+                and any(parent.list_snaps())
+            ) or _reads_states(driver, parent)
+    except (driver.rbd.ImageNotFound, driver.rbd.PermissionError):
+        return False

@@ -60,7 +60,7 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
     return found
 
 
-def _is_reserved(attachment: objects.VolumeAttachment) -> bool:
+def _is_reserved(attachment: 'objects.VolumeAttachment') -> bool:
     """Return whether nobody has been given the name of the pool with it.
 
     So are those of a server that Nova has shelved and offloaded.

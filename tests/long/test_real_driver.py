@@ -296,15 +296,25 @@ class RealDriverTestCase(
                 LOG.info('%s: %d bytes used, and %d more', name, used, more)
                 self.assertLessEqual(abs(more), used * MOST_MORE_USED)
             self.assertEqual(0, self.images_in_trash('slow'))
-            with self.ioctx('slow') as ioctx:
-                self.assertEqual(
-                    [],
-                    [
-                        one.key
-                        for one in ioctx.list_objects()
-                        if ident in one.key or volume.name in one.key
-                    ],
-                )
+            self.wait_until_gone('slow', ident, volume.name)
+
+    def wait_until_gone(self, tier, *words):
+        """Until no object of a pool has one of some words in its name.
+
+        Ceph removes what snapshots had after they are gone.
+        """
+        over = threading.Event()
+        with self.ioctx(tier) as ioctx:
+            for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
+                left = [
+                    one.key
+                    for one in ioctx.list_objects()
+                    if any(word in one.key for word in words)
+                ]
+                if not left:
+                    return
+                over.wait(driver_case.POLL_S)
+        self.fail(f'{left} are left.')
 
     def extents(self, tier, volume, snapshot):
         """[(offset, length)] where an image or its snapshot has data.
