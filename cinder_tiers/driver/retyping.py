@@ -61,7 +61,7 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
 
 
 def _is_reserved(attachment: 'objects.VolumeAttachment') -> bool:
-    """Return whether nobody has been given the name of the pool with it.
+    """Return whether an attachment gives no host the name of the pool.
 
     So are those of a server that Nova has shelved and offloaded.
     """

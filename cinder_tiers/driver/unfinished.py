@@ -110,7 +110,7 @@ class Moves:
     def of(self, image: str) -> moving.Move | None:
         """The move of an image that has not ended, if there is one.
 
-        :returns: of two, the one that the image made last.
+        :returns: the last one if the image has several.
         """
         with self._lock:
             found = [move for move in self._moves if move.image == image]

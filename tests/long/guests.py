@@ -119,7 +119,7 @@ class GuestsTestCase(volumes.VolumesTestCase):
         """Have each write to a volume of its own.
 
         :param pool: pool of the volumes.
-        :param most_iops: of a guest; None: as many as it can.
+        :param most_iops: most I/Os in a second of a guest; None: no limit.
         """
         rate = f'--rate_iops={most_iops}' if most_iops else ''
         self._boot(guests, volume_type, _SCRIPT.replace('RATE', rate))

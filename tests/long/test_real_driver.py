@@ -96,7 +96,7 @@ def _turn(moment):
 
 
 def _numbers(extents):
-    """Those of the objects in which extents are."""
+    """Return the numbers of the objects in which extents are."""
     return sorted(
         {
             number

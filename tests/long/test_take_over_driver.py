@@ -198,7 +198,7 @@ class TakeOverDriverTest(guests.GuestsTestCase):
     def assert_served(self, step, *backends):
         """All works, and new volumes are of one of these backends.
 
-        :param backends: of a tier: its old one is called "old".
+        :param backends: names of backends; "old": the old one of each tier.
         """
         began = time.monotonic()
         self.assertEqual((step, self.expected), (step, self.sums()))
@@ -365,7 +365,7 @@ class TakeOverDriverTest(guests.GuestsTestCase):
         return json.loads(self.run_command('ceph', 'rbd', 'task', 'list')[0])
 
     def flatten_clones_of_moved(self):
-        """As the page asks for, before Cinder's own driver has them again."""
+        """Flatten clones, as the page says, before Cinder's own driver."""
         _, _, clone = self.families['database']
         self.run_command(
             *('rbd', 'flatten', '--no-progress'),

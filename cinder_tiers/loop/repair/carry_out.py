@@ -133,7 +133,7 @@ def carry_out(
             )
         reason = (
             pace.wait(step, is_ended=is_ended, say=work.tell)
-            # A server that is down waits for nobody.
+            # A server that is down does not wait.
             if pace and not (step.shelves and step.shelves.is_left)
             else ''
         )
@@ -404,7 +404,7 @@ class _Work:
     ) -> StepResult:
         """Carry out a step that is not refused.
 
-        :param shelved: with what its server was shelved; None: it has none.
+        :param shelved: what has shelved its server; None if no server has it.
         """
         host = None
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Ceph's manager still copies when a repair has ended.
+"""Counts the volumes that Ceph still copies after a repair.
 
 Cinder answers a retype in place before that.
 """

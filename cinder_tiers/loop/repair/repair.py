@@ -67,7 +67,7 @@ FOUND = (*CERTAIN, RepairKind.IMAGE, RepairKind.RESIDENCY)
 
 
 class ServerState(enum.Enum):
-    """What a server is before a repair, and is again after it."""
+    """State of a server before and after a repair."""
 
     ACTIVE = 'active'
     STOPPED = 'stopped'

@@ -204,7 +204,7 @@ done.json; openstack tier repair --kind image --volume UUID --shelve
             catalog.chosen(parsed_args.tier or ())
             trouble = self._watch(parsed_args.watch, catalog)
             with (
-                # What is locked then, a repair that is no more has left.
+                # Then a locked server was left by a repair that was killed.
                 locks.held(
                     url=parsed_args.coordination_url,
                     cloud=self._cloud(),

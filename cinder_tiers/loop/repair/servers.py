@@ -262,7 +262,7 @@ class Attachment:
 
     #: None: of no server.
     server: str | None
-    #: Whether nobody has been told how to reach the volume.
+    #: Whether no host has the connection information of the volume.
     is_reserved: bool
 
 

@@ -186,7 +186,7 @@ class Shelving:
         if server.state is repair.ServerState.SHELVED:
             trouble = _unlike(shown, _STATUSES[server.state])
         elif not (done or has_shelved):
-            # Whatever it is, nobody but its user did it.
+            # The repair did not change its state.
             pass
         elif shown.status in _SHELVED:
             shown = self._unshelve(shown)
@@ -364,7 +364,7 @@ class Shelving:
         return status
 
     def _is_reserved(self, name: str, volume_id: str) -> bool:
-        """Return whether a shelved server has a volume, and nobody else."""
+        """Return whether only a shelved server has a volume."""
         found = self._attachments(volume_id)
         return [(one.server, one.is_reserved) for one in found] == [
             (name, True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A manager that answers late, or never, keeps nobody waiting."""
+"""Commands end in time if the manager answers late, or never."""
 
 import threading
 

@@ -260,7 +260,7 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.assertEqual(before, self.cluster.clients)
 
     def test_a_purge_of_the_trash_goes_on_after_one_that_failed(self):
-        """As a looping call that raises is not run again."""
+        """A looping call that raises is not run again."""
         service = self.serve()
         self.make(service, 'slow')
         driver = service.driver._drivers['tier-slow']

@@ -137,7 +137,7 @@ class Nova:
         if server.next_status == 'SHELVED_OFFLOADED' and not all(
             self._reserved(one) for one in server.volumes
         ):
-            # The guest is no more, and Cinder refuses another attachment.
+            # The guest has ended, and Cinder refuses another attachment.
             server.task = server.next_status = None
             return
         if server.next_status:

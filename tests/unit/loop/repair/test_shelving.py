@@ -477,7 +477,7 @@ class ShelvingTestCase(testtools.TestCase):
             self.assertIn(words, servers.read(self.connection, server.ident))
 
     def test_what_cinder_began_in_the_meantime_is_waited_for(self):
-        """Else the volume of a shelved server could be detached by nobody."""
+        """Else the volume of a shelved server could not be detached."""
         server = self.left()
         (volume,) = server.volumes
         server.lock_reason = servers.reason_of(repair.ServerState.SHELVED)
