@@ -22,16 +22,20 @@ if hasattr(cinder_utils, 'tpool_wrap'):
 else:  # before Cinder 29
     tpool_wrap = rbd.tpool.Proxy
 
-#: Those that `rados_connect_timeout` sets, in seconds.
-_TIMEOUTS = ('rados_osd_op_timeout', 'client_mount_timeout')
-#: Of monitors, and of the manager.
+#: Those that `rados_connect_timeout` sets, in seconds: of OSDs, ...
+_OSD_TIMEOUT = 'rados_osd_op_timeout'
+_TIMEOUTS = (_OSD_TIMEOUT, 'client_mount_timeout')
+#: ... of monitors, and of the manager.
 _ANSWER_TIMEOUT = 'rados_mon_op_timeout'
 _DATA_POOL = 'rbd_default_data_pool'
 
 
 @contextlib.contextmanager
 def connected(
-    driver: rbd.RBDDriver, *, asks_manager: bool = False
+    driver: rbd.RBDDriver,
+    *,
+    asks_manager: bool = False,
+    osd_timeout_s: int | None = None,
 ) -> collections.abc.Iterator['rbd.rados.Rados']:
     """Connect to a cluster, whichever of its pools are gone.
 
@@ -42,6 +46,8 @@ def connected(
         timeout then: if the manager answers after it, librados (Ceph 16)
         writes the answer to where it is not expected any more, and ends the
         process.
+    :param osd_timeout_s: after which a request to an OSD fails, in seconds;
+        that of its options unless given.
     :raises exception.VolumeBackendAPIException: it does not succeed.
     """
     name, conf, user, _ = driver._get_config_tuple()
@@ -65,6 +71,8 @@ def connected(
                     cluster.conf_set(
                         option, str(options.rados_connect_timeout)
                     )
+            if osd_timeout_s is not None:
+                cluster.conf_set(_OSD_TIMEOUT, str(osd_timeout_s))
             cluster.connect()
         except driver.rados.Error as error:
             # Else the threads and sockets of librados stay.

@@ -225,14 +225,20 @@ class ClusterImages:
         """List what a reader of an image reads and has snapshots.
 
         :returns: names of it, of its parent, and so on.
+        :raises rbd.Error: one cannot be opened.
         """
         found = []
-        with contextlib.suppress(self._rbd.ImageNotFound):
-            while True:
-                with self._open(pool, name) as image:
-                    if any(image.list_snaps()):
-                        found.append(name)
-                    pool, name, _ = image.parent_info()
+        with (
+            contextlib.suppress(self._rbd.ImageNotFound),
+            self._open(pool, name) as image,
+        ):
+            if any(image.list_snaps()):
+                found.append(name)
+            for ancestor, opened in pool_driver.ancestors(
+                self._driver, self._cluster, image
+            ):
+                if any(opened.list_snaps()):
+                    found.append(ancestor)
         return found
 
     def busy_kin(
@@ -300,6 +306,10 @@ class ClusterImages:
     def is_answered(self, move: Move) -> bool:
         """Return whether Cinder has had the image in its new pool."""
         return bool((self._mark_of(move) or {}).get('answered'))
+
+    def is_copied(self, move: Move) -> bool:
+        """Return whether the new image has all that the source had."""
+        return self.state(move) not in (MoveState.BROKEN, MoveState.PREPARED)
 
     def answer(self, move: Move) -> None:
         """Record in Ceph that Cinder has the image in its new pool.
@@ -461,12 +471,25 @@ class ClusterImages:
         )
 
     def _cancel_tasks(self, move: Move) -> None:
-        """Wait until the manager does nothing for a move any more."""
+        """Wait until the manager does nothing for a move any more.
+
+        :raises NotYet: a task of it has not begun. The manager (Ceph 16 to
+            20) does no task any more once one was cancelled that waits behind
+            another.
+        """
         for _ in range(CANCEL_S):
-            tasks = self._tasks_of(move)
-            if not tasks:
+            tasks = self._tasks()
+            found = [task for task in tasks if _is_of(move, task)]
+            if not found:
                 return
-            for task in tasks:
+            is_idle = not any(map(_is_begun, tasks))
+            for task in found:
+                # One that failed is tried again later.
+                if not (_is_begun(task) or is_idle and 'retry_time' in task):
+                    raise NotYet(
+                        "A task of it waits in Ceph's manager, and is "
+                        'cancelled when it begins.'
+                    )
                 self._ask_manager('rbd task cancel', task_id=task['id'])
             time.sleep(1)
         raise ManagerRefused(
@@ -480,17 +503,15 @@ class ClusterImages:
         It closes the image some time after it has removed the source.
         """
         try:
-            return bool(self._tasks_of(move))
+            return self._has_task(move)
         except ManagerRefused:
             return False
 
-    def _tasks_of(self, move: Move) -> list[dict]:
-        return [
-            task
-            for task in record.parsed(self._ask_manager('rbd task list'))
-            if task['refs'].get('image_name') == move.image
-            and task['refs'].get('pool_name') == move.target
-        ]
+    def _has_task(self, move: Move) -> bool:
+        return any(_is_of(move, task) for task in self._tasks())
+
+    def _tasks(self) -> list[dict]:
+        return record.parsed(self._ask_manager('rbd task list'))
 
     def finish(self, move: Move) -> None:
         """Remove what a commit has left that was cut off.
@@ -501,7 +522,7 @@ class ClusterImages:
         :raises rbd.Error: something of the source stays.
         """
         mark = self._mark_of(move)
-        if mark is None or self._tasks_of(move):
+        if mark is None or self._has_task(move):
             return
         ident = mark['image_id']
         with self._ioctx(move.source) as ioctx:
@@ -581,45 +602,57 @@ class ClusterImages:
             return False
         return True
 
-    def unfinished(
+    def unfinished_elsewhere(
         self, served: collections.abc.Container[str]
-    ) -> collections.abc.Iterator[Move]:
-        """Find the moves that have marks, in all pools of the cluster.
+    ) -> list[Move]:
+        """Find the moves from pools that are not of the backend.
 
-        A tier may be taken out while images leave its pool.
+        A tier may be taken out while images leave its pool. Pools that refuse,
+        or do not answer, are passed over.
 
-        :param served: RADOS pools of the backend; others may refuse.
-        :raises rbd.Error: a pool of the backend refuses.
+        :param served: RADOS pools of the backend.
         """
+        found = []
         for pool in monitors.ask(
             self._cluster, 'osd pool ls', detail='detail'
         ):
             name = pool['pool_name']
-            if name not in served and not startup.may_keep_images(pool):
+            if name in served or not startup.may_keep_images(pool):
                 continue
             try:
-                marks = self._marks_in(name)
+                found += self.unfinished(name)
+            except (self._rbd.PermissionError, self._rados.PermissionError):
+                LOG.debug('Pool %s is not searched for moves: no rights', name)
             except (self._rbd.Error, self._rados.Error) as error:
-                if name in served:
-                    raise
-                LOG.debug('Pool %s is not searched for moves: %s', name, error)
-                continue
-            for image, mark in marks:
-                yield Move(
-                    volume_id=mark['volume'],
-                    image=image,
-                    source=name,
-                    target=mark['target'],
-                    tiers=tuple(mark.get('tiers', ())),
+                LOG.warning(
+                    'Pool %(pool)s, which is not of this backend, is not '
+                    'searched for moves from it: %(error)s. If it was, start '
+                    'the service again once the pool answers.',
+                    {'pool': name, 'error': error},
                 )
+        return found
 
-    def _marks_in(self, rados_pool: str) -> list[tuple[str, dict]]:
+    def unfinished(self, rados_pool: str) -> list[Move]:
+        """Find the moves from a pool, by their marks.
+
+        :raises rbd.Error: it refuses, or does not answer.
+        """
         with self._ioctx(rados_pool) as ioctx:
-            return [
-                (key.removeprefix(MARK), record.parsed(value))
+            marks = {
+                key.removeprefix(MARK): record.parsed(value)
                 for key, value in self._images.pool_metadata_list(ioctx)
                 if key.startswith(MARK)
-            ]
+            }
+        return [
+            Move(
+                volume_id=mark['volume'],
+                image=image,
+                source=rados_pool,
+                target=mark['target'],
+                tiers=tuple(mark.get('tiers', ())),
+            )
+            for image, mark in marks.items()
+        ]
 
     def _has(self, pool: str, name: str) -> bool:
         try:
@@ -700,6 +733,15 @@ class ClusterImages:
             ) as image,
         ):
             yield image
+
+
+def _is_of(move: Move, task: dict) -> bool:
+    found = task['refs'].get('pool_name'), task['refs'].get('image_name')
+    return found == (move.target, move.image)
+
+
+def _is_begun(task: dict) -> bool:
+    return bool(task.get('in_progress'))
 
 
 def _encoded(text: str) -> bytes:

@@ -177,12 +177,21 @@ class PoolDriver(rbd.RBDDriver):
                     f'{pool}/{volume_name} moves, and would lose what it has '
                     'from its parent'
                 )
-            if _reads_states(self, image):
+            if any(
+                parent.features() & self.rbd.RBD_FEATURE_MIGRATING
+                and any(parent.list_snaps())
+                for _, parent in ancestors(self, image.client, image)
+            ):
                 raise self.rbd.ImageBusy(
                     f'{pool}/{volume_name} reads an image that moves, and '
                     'would keep old states of it'
                 )
             image.flatten()
+
+    def _flatten_volume(
+        self, image_name: str, _client: rbd.RADOSClient
+    ) -> None:
+        self._do_flatten(image_name, self.configuration.rbd_pool)
 
     def _on(self, rados_pool: str) -> 'PoolDriver':
         other = copy.copy(self)
@@ -482,16 +491,36 @@ def _option(key: str) -> str:
     return rbd.QOS_KEY_MAP[key]['ceph_key']
 
 
-def _reads_states(driver: PoolDriver, image: 'rbd.rbd.Image') -> bool:
-    """Return whether an ancestor of an image moves and has snapshots."""
+def ancestors(
+    driver: rbd.RBDDriver,
+    cluster: 'rbd.rados.Rados',
+    image: 'rbd.rbd.Image',
+) -> collections.abc.Iterator[tuple[str, 'rbd.rbd.Image']]:
+    """Open what an image reads: its parent, the parent of that, and so on.
+
+    By their IDs, as one that was deleted may be in the trash.
+
+    :param cluster: connected.
+    :param image: open.
+    :returns: name and image of each, open until the next one is asked for.
+    :raises rbd.Error: one cannot be opened.
+    """
+    spec = _parent_of(driver, image)
+    while spec:
+        with contextlib.closing(
+            cluster.open_ioctx(spec['pool_name'])
+        ) as ioctx:
+            ioctx.set_namespace(spec['pool_namespace'])
+            with contextlib.closing(
+                driver.rbd.Image(ioctx, image_id=spec['id'], read_only=True)
+            ) as parent:
+                yield spec['image_name'], parent
+                spec = _parent_of(driver, parent)
+
+
+def _parent_of(driver: rbd.RBDDriver, image: 'rbd.rbd.Image') -> dict | None:
     try:
-        pool, name, _ = image.parent_info()
-        with rbd.RBDVolumeProxy(
-            driver, name, pool=pool, read_only=True
-        ) as parent:
-            return (
-                bool(parent.features() & driver.rbd.RBD_FEATURE_MIGRATING)
-                and any(parent.list_snaps())
-            ) or _reads_states(driver, parent)
-    except (driver.rbd.ImageNotFound, driver.rbd.PermissionError):
-        return False
+        # Bindings of Ceph 16 have no ID in the specification.
+        return {**image.get_parent_image_spec(), 'id': image.parent_id()}
+    except driver.rbd.ImageNotFound:
+        return None

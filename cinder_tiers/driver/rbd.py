@@ -16,6 +16,7 @@ Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 
 import collections.abc
 import contextlib
+import functools
 import time
 import typing
 
@@ -300,8 +301,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         return found
 
     @contextlib.contextmanager
-    def _images(self) -> collections.abc.Iterator[moving.ClusterImages]:
-        with monitors.connected(self, asks_manager=True) as cluster:
+    def _images(
+        self, *, asks_manager: bool = False, osd_timeout_s: int | None = None
+    ) -> collections.abc.Iterator[moving.ClusterImages]:
+        with monitors.connected(
+            self, asks_manager=asks_manager, osd_timeout_s=osd_timeout_s
+        ) as cluster:
             yield moving.ClusterImages(self._any, cluster)
 
     def _place_of(self, move: moving.Move) -> unfinished.Place:
@@ -406,9 +411,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
 
     clone_image = routes.of_its_pool('clone_image', is_new=True)
-    copy_image_to_volume = routes.of_its_pool('copy_image_to_volume')
+    # Also of a volume that has an image already.
+    copy_image_to_volume = routes.of_its_pool(
+        'copy_image_to_volume', ends_move=True
+    )
     copy_image_to_encrypted_volume = routes.of_its_pool(
-        'copy_image_to_encrypted_volume'
+        'copy_image_to_encrypted_volume', ends_move=True
     )
     _upload = routes.of_its_pool('copy_volume_to_image')
     _revert = routes.of_its_pool('revert_to_snapshot')
@@ -442,7 +450,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         move = self._move_of(volume)
         if move is not None:
             self._pool_of(volume)
-            self._end(volume, move, within_s)
+            self._end(
+                *(volume, move.image, within_s),
+                is_over=functools.partial(self._moves.has_none_of, move.image),
+            )
 
     def _end_copying(
         self, volume: objects.Volume, within_s: int | None = None
@@ -457,18 +468,26 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.VolumeIsBusy: what it reads has snapshots, and moves
             for longer than that.
         """
-        for move in self._copying(volume):
-            self._end(volume, move, within_s)
+        if names := self._copying(volume):
+            self._end(
+                *(volume, names[0], within_s),
+                is_over=lambda: not self._copying(volume),
+            )
 
-    def _copying(self, volume: objects.Volume) -> list[moving.Move]:
-        """List the moves because of which a volume cannot be read yet."""
+    def _copying(self, volume: objects.Volume) -> list[str]:
+        """List the images because of which a volume cannot be read yet."""
         if not self._moves.are_some():
             return []
         with self._images() as images:
-            names = images.read_in_states(
-                self._pool_of(volume).rados_pool, volume.name
-            )
-        return [move for name in names if (move := self._moves.of(name))]
+            return [
+                name
+                for name in images.read_in_states(
+                    self._pool_of(volume).rados_pool, volume.name
+                )
+                if self._moves.begins(name)
+                or (move := self._moves.of(name))
+                and not images.is_copied(move)
+            ]
 
     @contextlib.contextmanager
     def _readable(
@@ -490,25 +509,29 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                     return
 
     def _end(
-        self, volume: objects.Volume, move: moving.Move, within_s: int | None
+        self,
+        volume: objects.Volume,
+        image: str,
+        within_s: int | None,
+        *,
+        is_over: collections.abc.Callable[[], bool],
     ) -> None:
         if within_s is None:
             within_s = END_WITHIN_S
         if self._moves.end(
-            move.image,
+            is_over,
             within_s=within_s,
             request=getattr(volume.obj_context, 'request_id', None),
         ):
             return
         LOG.warning(
-            'The request for volume %(volume)s is refused, as an image still '
-            'moves: %(move)s. Repeat it when "rbd task list" does not show '
+            'The request for volume %(volume)s is refused, as image %(image)s '
+            'still moves. Repeat it when "ceph rbd task list" does not show '
             'the move any more.',
-            {'volume': volume.id, 'move': move},
+            {'volume': volume.id, 'image': image},
         )
         raise exception.VolumeIsBusy(
-            f'Volume {volume.id} is busy: image {move.image} still moves to '
-            f'pool {move.target}.'
+            f'Volume {volume.id} is busy: image {image} still moves.'
         )
 
     def manage_existing_get_size(
@@ -662,13 +685,20 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 raise exception.VolumeIsBusy(
                     f'Volume {volume.id} is migrated by librbd.'
                 )
-            try:
+            with self._flattened(f'Volume {volume.id} is not deleted yet'):
                 self._of(volume).delete_volume(volume)
-            except self.rbd.ImageBusy as error:
-                raise exception.VolumeIsBusy(
-                    f'Volume {volume.id} is not deleted yet: {error}.'
-                ) from error
             self._check_deleted(volume)
+
+    @contextlib.contextmanager
+    def _flattened(self, otherwise: str) -> collections.abc.Iterator[None]:
+        """Say what is not done when Cinder's driver cannot flatten for it.
+
+        :raises exception.VolumeIsBusy: librbd, or what moves, is in the way.
+        """
+        try:
+            yield
+        except self.rbd.ImageBusy as error:
+            raise exception.VolumeIsBusy(f'{otherwise}: {error}.') from error
 
     def _check_deleted(self, volume: objects.Volume) -> None:
         """Check that a volume has no image any more.
@@ -703,7 +733,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
         driver = self._of_new(volume)
-        with self._readable(snapshot.volume, snapshot):
+        with (
+            self._readable(snapshot.volume, snapshot),
+            self._flattened(f'Volume {volume.id} is not made'),
+        ):
             copy = self._copy(volume, self._pool_of(snapshot))
             if copy is None:
                 return driver.create_volume_from_snapshot(volume, snapshot)
@@ -723,7 +756,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
         driver = self._of_new(volume)
-        with self._readable(src_vref, src_vref):
+        with (
+            self._readable(src_vref, src_vref),
+            self._flattened(f'Volume {volume.id} is not made'),
+        ):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:
                 return driver.create_cloned_volume(volume, src_vref)
@@ -866,7 +902,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         names = [wanted.image]
         if self._moves.are_some():
             # Else it is said when the image is looked at.
-            with contextlib.suppress(self.rbd.Error), self._images() as images:
+            with (
+                contextlib.suppress(self.rbd.Error),
+                self._images() as images,
+            ):
                 names += [
                     one.image
                     for one in images.kin(wanted.source, wanted.image)
@@ -878,7 +917,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             else f'Its clone {name} moves.'
             for name in names
             if not self._moves.end(
-                name, within_s=max(0, ends - time.monotonic())
+                functools.partial(self._moves.has_none_of, name),
+                within_s=max(0, ends - time.monotonic()),
             )
         ]
 
@@ -886,19 +926,30 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     def _alone(
         self, images: moving.ClusterImages, wanted: moving.Move
     ) -> collections.abc.Iterator[None]:
-        """While it is held, no clone of an image begins to move.
+        """While it is held, no clone of an image begins to move or is copied.
 
-        :raises retyping.NotInPlace: one does now. Requests for the image wait
+        :raises retyping.NotInPlace: one is now. Requests for the image wait
             meanwhile, so this is not waited for long.
         """
-        names = {wanted.image}
+        kin = set()
         with contextlib.suppress(self.rbd.Error):
-            names |= {
+            kin |= {
                 one.image for one in images.kin(wanted.source, wanted.image)
             }
         with contextlib.ExitStack() as held:
+            # From here on, who is to read one sees it in `_readable`.
+            held.enter_context(self._moves.beginning(wanted.image))
+            ends = time.monotonic() + ALONE_WITHIN_S
+            for name in kin:
+                lock = _lock_of(name)
+                while lock.owner == lock.READER:
+                    if time.monotonic() > ends:
+                        raise retyping.NotInPlace(
+                            [f'A request reads its clone {name}.']
+                        )
+                    time.sleep(0.1)
             # In one order, so that no two moves wait for each other.
-            for name in sorted(names):
+            for name in sorted({wanted.image, *kin}):
                 lock = lockutils.internal_lock(f'tiers-move-{name}')
                 if not lock.acquire(timeout=ALONE_WITHIN_S):
                     raise retyping.NotInPlace(
@@ -924,7 +975,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 raise retyping.NotInPlace(reasons)
             with (
                 _lock_of(volume.name).write_lock(),
-                self._images() as images,
+                self._images(asks_manager=True) as images,
                 self._alone(images, wanted),
             ):
                 try:

@@ -36,7 +36,7 @@ def _refusals_told(
 
 
 def of_its_pool(
-    name: str, *, is_new: bool = False
+    name: str, *, is_new: bool = False, ends_move: bool = False
 ) -> collections.abc.Callable:
     """A method of a volume or a snapshot, whose parameters Cinder may name.
 
@@ -44,6 +44,7 @@ def of_its_pool(
         besides a context is a volume or a snapshot.
     :param is_new: whether it makes the volume, and so is refused while the
         pool is full.
+    :param ends_move: whether it waits until the volume does not move any more.
     """
 
     def method(self: rbd.RBDDriver, *args: object, **kwargs: object) -> object:
@@ -54,6 +55,8 @@ def of_its_pool(
             for parameter, value in given.items()
             if parameter not in ('self', 'context')
         )
+        if ends_move:
+            self._end_move(resource)
         with self._still(resource):
             driver = (self._of_new if is_new else self._of)(resource)
             with _refusals_told(self, resource):

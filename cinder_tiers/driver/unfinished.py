@@ -8,6 +8,7 @@ process.
 """
 
 import collections.abc
+import contextlib
 import enum
 import threading
 import time
@@ -22,6 +23,8 @@ LOG = logging.getLogger(__name__)
 #: Requests that wait at once for a move to end. oslo.messaging gives a service
 #: 64 threads.
 MOST_WAITERS = 16
+#: The longest that a start waits for an OSD of a pool of others, in seconds.
+OTHERS_WITHIN_S = 10
 
 
 class Place(enum.Enum):
@@ -63,7 +66,8 @@ def next_step(state: moving.MoveState, place: Place) -> MoveStep:
 class Moves:
     """The moves of a backend that have been answered, and not ended.
 
-    :param connect: returns a context manager with `moving.ClusterImages`.
+    :param connect: returns a context manager with `moving.ClusterImages`;
+        takes the parameters of `monitors.connected`.
     :param place_of: takes a move and returns the place of its volume.
     :param settle: takes a move of an earlier process and `is_answered`, and
         sets the volume in Cinder to the state it would have if that process
@@ -85,6 +89,8 @@ class Moves:
         self._moves: dict[moving.Move, None] = {}
         #: RADOS pools of the backend.
         self._served: frozenset[str] = frozenset()
+        #: Images that begin to move.
+        self._beginning: set[str] = set()
         self._turn = threading.Lock()
         self._waiters = threading.BoundedSemaphore(MOST_WAITERS)
         #: {request: seconds}, until nothing moves any more.
@@ -120,24 +126,52 @@ class Moves:
             found[-1] if found else None,
         )
 
-    def are_some(self) -> bool:
-        """Return whether any image moves."""
+    def has_none_of(self, image: str) -> bool:
+        """Return whether an image does not move."""
+        return self.of(image) is None
+
+    @contextlib.contextmanager
+    def beginning(self, image: str) -> collections.abc.Iterator[None]:
+        """While it is held, a move of an image begins.
+
+        For as long, what reads the image cannot be told by `of`.
+        """
         with self._lock:
-            return bool(self._moves)
+            self._beginning.add(image)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._beginning.discard(image)
+
+    def begins(self, image: str) -> bool:
+        """Return whether a move of an image begins."""
+        with self._lock:
+            return image in self._beginning
+
+    def are_some(self) -> bool:
+        """Return whether any image moves, or begins to move."""
+        with self._lock:
+            return bool(self._moves or self._beginning)
 
     def end(
-        self, image: str, *, within_s: float, request: str | None = None
+        self,
+        is_over: collections.abc.Callable[[], bool],
+        *,
+        within_s: float,
+        request: str | None = None,
     ) -> bool:
-        """Wait until an image does not move any more.
+        """Wait for moves.
 
         Not if too many requests do so: they have the threads of the service.
 
+        :param is_over: returns whether it need not wait any more.
         :param within_s: longest wait, of all waits of a request together.
         :param request: its ID; a deletion with the snapshots waits for each,
             and that of a group for each volume.
         :returns: whether it was soon enough.
         """
-        if self.of(image) is None:
+        if is_over():
             return True
         if not self._waiters.acquire(blocking=False):
             return False
@@ -147,7 +181,7 @@ class Moves:
             ends = began + within_s - waited_s
             while time.monotonic() < ends:
                 self.go_on()
-                if self.of(image) is None:
+                if is_over():
                     return True
                 time.sleep(1)
         finally:
@@ -157,7 +191,7 @@ class Moves:
                     self._waited_s[request] = (
                         waited_s + time.monotonic() - began
                     )
-        return self.of(image) is None
+        return is_over()
 
     def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
         """Carry on, or take back, what an earlier process left.
@@ -167,8 +201,12 @@ class Moves:
         tried again with `go_on`; until then its volume stays as it was.
         """
         self._served = frozenset(rados_pools)
-        with self._connect() as images:
-            for move in list(images.unfinished(self._served)):
+        with self._connect(osd_timeout_s=OTHERS_WITHIN_S) as images:
+            found = images.unfinished_elsewhere(self._served)
+        with self._connect(asks_manager=True) as images:
+            for pool in rados_pools:
+                found += images.unfinished(pool)
+            for move in found:
                 with self._lock:
                     self._unseen.add(move)
                 self.add(move)
@@ -287,7 +325,7 @@ class Moves:
 
     def _go_on(self, moves: tuple[moving.Move, ...]) -> None:
         try:
-            with self._connect() as images:
+            with self._connect(asks_manager=True) as images:
                 for move in moves:
                     is_seen = move not in self._unseen
                     do = self._go_on_with if is_seen else self._resume

@@ -1100,7 +1100,7 @@ class DriverContract(Families):
             image.create_snap(f'backup.{uuid4()}.snap.1796054322.5')
         volume, snapshots, clone = self.make_family(service, 'slow')
         for each in (plain, backed_up, volume):
-            self.retype(service, each, 'fast')
+            self.begin(service, each)
         driver.initialize_connection(plain, {})
         for read, *arguments in (
             (driver.initialize_connection, volume, {}),
@@ -1121,15 +1121,77 @@ class DriverContract(Families):
             driver.migrate_volume,
             *(self.context, clone, {'host': 'node@other#pool'}),
         )
-        # As Cinder's driver does with a clone of what it deletes.
-        self.assertRaises(
-            self.rbd.ImageBusy,
-            driver._of(clone)._do_flatten,
-            *(clone.name, self.rados_pools['slow']),
-        )
-        self.settle(service, volume, 'fast')
+        # As Cinder's driver does with a clone of what it deletes, and with a
+        # clone that is one of too many.
+        for flatten, other in (
+            (driver._of(clone)._do_flatten, self.rados_pools['slow']),
+            (driver._of(clone)._flatten_volume, None),
+        ):
+            self.assertRaises(self.rbd.ImageBusy, flatten, clone.name, other)
+        for each in (volume, backed_up):
+            self.copy(service, each)
+        self.assertEqual(3, len(self.marks_in('slow')))
         for each in (volume, clone, backed_up):
             driver.initialize_connection(each, {})
+        self.settle(service, volume, 'fast')
+        driver.initialize_connection(volume, {})
+
+    def begin(self, service, volume):
+        """What is seen of a move before Ceph's manager has its task."""
+        # The periodic task would give it that.
+        service.driver._going_on.stop()
+        move = self.move_of(volume)
+        with service.driver._images() as images:
+            images.mark(move)
+            images.prepare(move)
+        volume.host = self.host_of('fast')
+        volume.save()
+        service.driver._moves.add(move)
+
+    def copy(self, service, volume):
+        """Have the manager copy a volume that moves, and not end that."""
+        move = self.move_of(volume)
+        over = threading.Event()
+        with service.driver._images(asks_manager=True) as images:
+            images.add_task(moving.Task.EXECUTE, move)
+            for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
+                if not images.has_task(move):
+                    break
+                over.wait(driver_case.POLL_S)
+            self.assertIs(moving.MoveState.EXECUTED, images.state(move))
+
+    def test_an_image_in_the_trash_hides_no_ancestor_that_moves(self):
+        self.hurry()
+        service = self.serve()
+        volume, _, clone = self.make_family(service, 'slow')
+        last = self.add('slow')
+        service.driver.create_volume_from_snapshot(
+            last, self.snapshot(service, clone)
+        )
+        with self.ioctx('slow') as ioctx:
+            self.rbd.RBD().trash_move(ioctx, clone.name, 0)
+        self.begin(service, volume)
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            service.driver.initialize_connection,
+            *(last, {}),
+        )
+
+    def test_no_image_is_written_over_what_moves(self):
+        self.hurry()
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.begin(service, volume)
+        for write in (
+            service.driver.copy_image_to_volume,
+            service.driver.copy_image_to_encrypted_volume,
+        ):
+            self.assertRaises(
+                exception.VolumeIsBusy, write, self.context, volume, None, ''
+            )
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
 
     def test_a_clone_of_a_stopped_server_keeps_its_parent_in_place(self):
         """The server may start, and read, while the parent is copied."""

@@ -62,15 +62,15 @@ class RealCluster(fixtures.Fixture):
         )
         self.conf = str(conf)
 
-    def allow(self, *, manager=True, tiers=('fast', 'slow')):
+    def allow(self, *, manager=True, tiers=('fast', 'slow'), others=()):
         """Give the user what "openstack tier apply" gives it.
 
         :param manager: whether also the right to give it tasks.
         :param tiers: in whose pools.
+        :param others: in which pools besides.
         """
-        grants = ', '.join(
-            f'profile rbd pool={self.rados_pools[tier]}' for tier in tiers
-        )
+        pools = [*(self.rados_pools[tier] for tier in tiers), *others]
+        grants = ', '.join(f'profile rbd pool={pool}' for pool in pools)
         caps = ['mon', 'profile rbd', 'osd', grants]
         self.command(
             'auth caps',

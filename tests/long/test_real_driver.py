@@ -49,7 +49,6 @@ def encoded(text):
 PREPARE = """
 import sys, types
 import rados, rbd
-from cinder_tiers.driver import moving
 conf, user, ident, name, fast, slow = sys.argv[1:]
 cluster = rados.Rados(conffile=conf, rados_id=user)
 cluster.connect()
@@ -60,7 +59,7 @@ move = moving.Move(volume_id=ident, image=name, source=slow, target=fast)
 images.mark(move)
 images.prepare(move)
 print('prepared', flush=True)
-images.add_task(moving.Task.EXECUTE, move)
+images.add_task(driver_case.moving.Task.EXECUTE, move)
 """
 COMMIT = """
 import sys
@@ -88,6 +87,8 @@ ABORTING = 5
 MOMENTS, LAST_IN_IT = 22, 17
 #: So many objects of 4 MiB each are copied, and removed by a commit.
 OBJECTS = 24
+#: So many that others wait meanwhile.
+MANY_OBJECTS = 200
 
 
 def _turn(moment):
@@ -512,7 +513,7 @@ class RealDriverTestCase(
         )
 
     def wait_for_manager(self, service):
-        with service.driver._images() as images:
+        with service.driver._images(asks_manager=True) as images:
             for _ in range(driver_case.MOST_S):
                 try:
                     images._ask_manager('rbd task list')
@@ -582,6 +583,63 @@ class RealDriverTestCase(
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
         self.assert_nothing_left('slow')
+
+    def test_moves_are_taken_back_whose_tasks_wait_for_each_other(self):
+        """After that the manager does tasks as before."""
+        service = self.serve()
+        service.driver._going_on.stop()
+        volumes = [self.make(service, 'slow') for _ in range(3)]
+        for volume, count in zip(volumes, (MANY_OBJECTS, 1, 1), strict=True):
+            self.write_objects('slow', volume, count)
+        before = [self.sum_of('slow', one.name) for one in volumes]
+        with service.driver._images(asks_manager=True) as images:
+            for volume in volumes:
+                move = self.move_of(volume)
+                images.mark(move)
+                images.prepare(move)
+                images.add_task(driver_case.moving.Task.EXECUTE, move)
+            self.assertRaises(
+                driver_case.moving.NotYet,
+                images.take_back,
+                *(move, images.state(move)),
+            )
+        service = self.serve()
+        self.settle(service, volumes[-1], 'slow')
+        self.assert_nothing_left('fast')
+        for volume in volumes:
+            self.retype(service, volume, 'fast')
+        self.settle(service, volumes[-1], 'fast')
+        self.assertEqual(
+            before, [self.sum_of('fast', one.name) for one in volumes]
+        )
+        self.assert_nothing_left('slow')
+
+    def test_a_pool_of_others_that_does_not_answer_stops_no_start(self):
+        name = f'{self.rados_pools["fast"]}-silent'
+        self.cluster.command('osd crush add-bucket', name=name, type='root')
+        self.addCleanup(self.cluster.command, 'osd crush rm', name=name)
+        self.cluster.command(
+            'osd crush rule create-replicated',
+            name=name,
+            root=name,
+            type='host',
+        )
+        self.addCleanup(self.cluster.command, 'osd crush rule rm', name=name)
+        self.cluster.command('osd pool create', pool=name, pg_num=1, rule=name)
+        self.addCleanup(
+            self.cluster.command,
+            'osd pool delete',
+            pool=name,
+            pool2=name,
+            yes_i_really_really_mean_it=True,
+        )
+        self.cluster.command(
+            'osd pool application enable', pool=name, app='rbd'
+        )
+        self.cluster.allow(others=(name,))
+        log = self.capture_log()
+        self.assertTrue(self.serve().driver.initialized)
+        self.assertIn(f'Pool {name}, which is not of this', log.output)
 
     def wait_until_executed(self, volume, tier='fast'):
         over = threading.Event()

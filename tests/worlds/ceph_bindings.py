@@ -846,6 +846,19 @@ class _Open(contextlib.AbstractContextManager):
         of, snapshot = self._image.parent
         return of.pool, of.name, snapshot
 
+    def get_parent_image_spec(self):
+        pool, name, snapshot = self.parent_info()
+        return {
+            'pool_name': pool,
+            'pool_namespace': '',
+            'image_name': name,
+            'snap_name': snapshot,
+        }
+
+    def parent_id(self):
+        self.parent_info()
+        return self._image.parent[0].id
+
     def list_children(self):
         return iter(
             [

@@ -2,8 +2,10 @@
 
 """The contract of the driver, kept on a cluster in memory."""
 
+import contextlib
 import errno
 import json
+import threading
 
 import fixtures
 
@@ -160,19 +162,25 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.assertEqual([volume.name], self.names_in('fast'))
 
     def test_pools_of_others_do_not_stop_a_start(self):
-        others = ('refuses', 'erasure-coded')
+        others = ('refuses', 'is-silent')
         self.cluster.pools |= {name: {} for name in others}
         list_of = ceph_bindings._RBD.pool_metadata_list
 
         def refuse(bindings, ioctx):
-            if ioctx.name in others:
+            if ioctx.name == 'refuses':
                 raise self.rbd.PermissionError(errno.EPERM, ioctx.name)
+            if ioctx.name == 'is-silent':
+                self.assertIn('rados_osd_op_timeout', ioctx._rados._options)
+                raise self.rbd.OSError(errno.ETIMEDOUT, ioctx.name)
             return list_of(bindings, ioctx)
 
+        log = self.capture_log()
         with fixtures.MonkeyPatch(
             'tests.worlds.ceph_bindings._RBD.pool_metadata_list', refuse
         ):
             self.assertTrue(self.serve().driver.initialized)
+        self.assertIn('Pool is-silent, which is not of this', log.output)
+        self.assertNotIn('Pool refuses', log.output)
 
     def test_a_deletion_with_snapshots_waits_no_longer_than_any(self):
         service = self.serve()
@@ -377,6 +385,99 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.assertEqual(before, self.sum_of('slow', volume.name))
         self.assert_nothing_left('fast')
         self.assertEqual([], self.marks_in('slow'))
+
+    def test_a_task_that_waits_behind_another_is_not_cancelled(self):
+        """ceph-mgr would do no task any more."""
+        volume, _ = self.prepared(self.serve())
+
+        def task(ident, name, **fields):
+            refs = {'pool_name': self.rados_pools['fast'], 'image_name': name}
+            return {'id': ident, 'refs': refs, **fields}
+
+        own = task('2', volume.name, retry_time='2026-12-01T00:00:00')
+        for tasks in (
+            [task('1', 'another', in_progress=True), own],
+            [task('1', 'another'), task('2', volume.name)],
+        ):
+            self.cluster.answers = {'rbd task list': tasks}
+            log = self.capture_log()
+            service = self.serve()
+            self.assertIn('is cancelled when it begins.', log.output)
+            volume.refresh()
+            self.assertEqual('retyping', volume.status)
+        for tasks in (
+            [task('1', 'another'), {**own, 'in_progress': True}],
+            [task('1', 'another'), own],
+        ):
+            self.cluster.answers = {'rbd task list': tasks}
+            log = self.capture_log()
+            service.driver._moves.go_on()
+            self.assertIn('"rbd task cancel" (EINVAL)', log.output)
+        self.cluster.answers = {}
+        self.settle(service, volume, 'slow')
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assert_nothing_left('fast')
+
+    @contextlib.contextmanager
+    def held(self, method):
+        """Have a call of librbd wait, once, for the end of the block.
+
+        :returns: a function that waits until it was called.
+        """
+        called, over = threading.Event(), threading.Event()
+        of_fake = getattr(ceph_bindings._RBD, method)
+
+        def wait(*arguments, **options):
+            if not called.is_set():
+                called.set()
+                over.wait()
+            return of_fake(*arguments, **options)
+
+        with fixtures.MonkeyPatch(
+            f'tests.worlds.ceph_bindings._RBD.{method}', wait
+        ):
+            try:
+                yield lambda: self.assertTrue(called.wait(driver_case.MOST_S))
+            finally:
+                over.set()
+
+    def in_thread(self, target, *arguments):
+        thread = threading.Thread(target=target, args=arguments)
+        self.addCleanup(thread.join)
+        thread.start()
+
+    def test_a_clone_is_not_read_while_a_move_of_its_parent_begins(self):
+        self.hurry()
+        service = self.serve()
+        volume, _, clone = self.make_family(service, 'slow')
+        with self.held('migration_prepare') as wait_until_called:
+            self.in_thread(self.retype, service, volume, 'fast')
+            wait_until_called()
+            self.assertRaises(
+                exception.VolumeIsBusy,
+                service.driver.initialize_connection,
+                *(clone, {}),
+            )
+
+    def test_a_parent_does_not_begin_to_move_while_its_clone_is_copied(self):
+        self.useFixture(
+            fixtures.MonkeyPatch('cinder_tiers.driver.rbd.ALONE_WITHIN_S', 0)
+        )
+        service = self.serve()
+        volume, _, clone = self.make_family(service, 'slow')
+        log = self.capture_log()
+        with self.held('clone') as wait_until_called:
+            self.in_thread(
+                service.driver.create_cloned_volume, self.add('fast'), clone
+            )
+            wait_until_called()
+            self.assertRaises(
+                exception.VolumeMigrationFailed,
+                self.retype,
+                *(service, volume, 'fast', 'never'),
+            )
+        self.assertIn(f'A request reads its clone {clone.name}.', log.output)
 
     def cut_commit_off(self, volume, left):
         self.cluster.do_tasks()
