@@ -15,9 +15,9 @@ usage: tests/release.sh [-h] [STEP]...
 
 Runs each STEP, all of them by default, one after another, and notes how each
 ended. A step that passed at this commit, or at one that differs from it in
-documentation and release notes only (for ci and packages-*, which use these,
-in the table only), does not run again, so the same command continues after an
-interruption or a mend. It goes on after a failed step. Changes of files that
+documentation, release notes and long tests of other steps only (for ci and
+packages-*, which use these, in the table only), does not run again, so the
+same command continues after an interruption or a mend. It goes on after a failed step. Changes of files that
 are in git must be committed. Nothing else should run on the machine. The lab
 in $CINDER_TIERS_LAB is destroyed by the steps ci to tiered.
 
@@ -189,10 +189,12 @@ run_step() {
 
 # holds STEP COMMIT: whether what it saw at that commit is true of this one.
 holds() {
-    local aside=(':!doc' ':!releasenotes')
+    local aside=(':!doc' ':!releasenotes' ':!tests/long/test_*.py')
     # They build these, and do what pages say.
     [[ $1 != ci && $1 != packages-* ]] || aside=(":!$TABLE")
-    git diff --quiet "$2" HEAD -- . "${aside[@]}" 2>/dev/null
+    git diff --quiet "$2" HEAD -- . "${aside[@]}" 2>/dev/null || return
+    [[ $1 != long-* ]] \
+        || git diff --quiet "$2" HEAD -- "tests/long/test_${1#long-}.py"
 }
 
 # Whether files in git are as committed, the table aside.

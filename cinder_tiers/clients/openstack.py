@@ -255,6 +255,7 @@ def rows(
     links: str | None,
     params: collections.abc.Mapping[str, object],
     microversion: str | None = None,
+    takes_older: bool = True,
 ) -> collections.abc.Iterator[dict]:
     """Yield the entries of a list that Cinder or Glance returns in pages.
 
@@ -271,9 +272,13 @@ def rows(
     :param params: parameters of the query, without those of the page. If they
         include `limit`, a page that is too long is requested in smaller ones.
     :param microversion: see `highest_microversion`.
+    :param takes_older: whether it may be an older one, as
+        `highest_microversion` has it.
     :raises openstack.exceptions.SDKException: the service refused the request.
     """
-    used = highest_microversion(service, microversion)
+    used = microversion
+    if takes_older:
+        used = highest_microversion(service, microversion)
     asked = dict(params)
     most = params.get('limit')
     limit = most_rows = most if isinstance(most, int) else 1

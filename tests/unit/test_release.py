@@ -122,6 +122,14 @@ class ReleaseTestCase(testtools.TestCase):
         self.release('ceph18')
         self.assertEqual(['ceph18', 'tempest'], self.ran())
 
+        self.assertEqual(0, self.release('long-a', 'long-b').returncode)
+        self.tree.joinpath('tests/long/test_a.py').write_text('pass\n')
+        self.commit('tests: mend a')
+        self.assertIn('"passed, of other code"', self.row('long-a'))
+        for step in ('long-b', 'ceph18'):
+            self.assertIn(',"passed",', self.row(step))
+        self.runs.write_text('ceph18 tempest ')
+
         self.tree.joinpath('code.py').write_text('pass\n')
         self.commit('code: add it')
         self.assertIn('"passed, of other code"', self.row('ceph18'))

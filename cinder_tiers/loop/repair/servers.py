@@ -246,6 +246,7 @@ def left(
                     'limit': _PAGE,
                 },
                 microversion=MICROVERSION,
+                takes_older=False,
             )
         ]
     found = (

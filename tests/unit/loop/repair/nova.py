@@ -16,6 +16,7 @@ import keystoneauth1.session
 import openstack.connection
 import requests
 
+from cinder_tiers.loop.repair import servers
 from tests.unit.execute import test_cinder_world
 from tests.worlds import cinder_api
 
@@ -230,6 +231,9 @@ class _Session(keystoneauth1.session.Session):
             'service_type'
         ) != 'compute':
             return super().request(url, method, **options)
+        if method == 'GET':
+            # With an older one it does not show who has locked a server.
+            assert options['microversion'] == servers.MICROVERSION
         status, body = self._nova.answer(
             method, url, options.get('json'), cinder_api.PROJECT
         )

@@ -578,6 +578,17 @@ class ShelvingTestCase(testtools.TestCase):
             self.stop_cinder_volume()
         self.assertGreater(kills, 5)
 
+    def test_an_older_default_of_the_user_hides_no_server(self):
+        server = self.boot(status='SHELVED_OFFLOADED')
+        server.lock_owner = nova.TENANT
+        server.lock_reason = servers.reason_of(repair.ServerState.ACTIVE)
+        server.actions.append(('lock', 'f' * 32))
+        self.connection.compute.default_microversion = '2.1'
+        self.assertEqual(
+            [server.ident],
+            [one.server_id for one in servers.left(self.connection)],
+        )
+
     def test_a_lock_of_a_tenant_is_no_mark(self):
         server = self.boot(status='SHELVED_OFFLOADED')
         server.lock_owner = server.project
