@@ -234,11 +234,14 @@ class ClusterImages:
         ):
             if any(image.list_snaps()):
                 found.append(name)
-            for ancestor, opened in pool_driver.ancestors(
-                self._driver, self._cluster, image
-            ):
-                if any(opened.list_snaps()):
-                    found.append(ancestor)
+            with contextlib.closing(
+                pool_driver.ancestors(self._driver, self._cluster, image)
+            ) as ancestors:
+                found += [
+                    ancestor
+                    for ancestor, opened in ancestors
+                    if any(opened.list_snaps())
+                ]
         return found
 
     def busy_kin(
@@ -473,23 +476,19 @@ class ClusterImages:
     def _cancel_tasks(self, move: Move) -> None:
         """Wait until the manager does nothing for a move any more.
 
-        :raises NotYet: a task of it has not begun. The manager (Ceph 16 to
-            20) does no task any more once one was cancelled that waits behind
-            another.
+        Not for a task that has not begun: once that is cancelled, the manager
+        (Ceph 16 to 20) ends the thread of all tasks when it comes to it. It
+        ends a task whose image is gone.
         """
         for _ in range(CANCEL_S):
-            tasks = self._tasks()
-            found = [task for task in tasks if _is_of(move, task)]
-            if not found:
+            begun = [
+                task
+                for task in self._tasks_of(move)
+                if task.get('in_progress')
+            ]
+            if not begun:
                 return
-            is_idle = not any(map(_is_begun, tasks))
-            for task in found:
-                # One that failed is tried again later.
-                if not (_is_begun(task) or is_idle and 'retry_time' in task):
-                    raise NotYet(
-                        "A task of it waits in Ceph's manager, and is "
-                        'cancelled when it begins.'
-                    )
+            for task in begun:
                 self._ask_manager('rbd task cancel', task_id=task['id'])
             time.sleep(1)
         raise ManagerRefused(
@@ -503,15 +502,17 @@ class ClusterImages:
         It closes the image some time after it has removed the source.
         """
         try:
-            return self._has_task(move)
+            return bool(self._tasks_of(move))
         except ManagerRefused:
             return False
 
-    def _has_task(self, move: Move) -> bool:
-        return any(_is_of(move, task) for task in self._tasks())
-
-    def _tasks(self) -> list[dict]:
-        return record.parsed(self._ask_manager('rbd task list'))
+    def _tasks_of(self, move: Move) -> list[dict]:
+        return [
+            task
+            for task in record.parsed(self._ask_manager('rbd task list'))
+            if task['refs'].get('image_name') == move.image
+            and task['refs'].get('pool_name') == move.target
+        ]
 
     def finish(self, move: Move) -> None:
         """Remove what a commit has left that was cut off.
@@ -522,7 +523,7 @@ class ClusterImages:
         :raises rbd.Error: something of the source stays.
         """
         mark = self._mark_of(move)
-        if mark is None or self._has_task(move):
+        if mark is None or self._tasks_of(move):
             return
         ident = mark['image_id']
         with self._ioctx(move.source) as ioctx:
@@ -733,15 +734,6 @@ class ClusterImages:
             ) as image,
         ):
             yield image
-
-
-def _is_of(move: Move, task: dict) -> bool:
-    found = task['refs'].get('pool_name'), task['refs'].get('image_name')
-    return found == (move.target, move.image)
-
-
-def _is_begun(task: dict) -> bool:
-    return bool(task.get('in_progress'))
 
 
 def _encoded(text: str) -> bytes:

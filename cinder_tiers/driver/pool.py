@@ -167,21 +167,28 @@ class PoolDriver(rbd.RBDDriver):
         :raises rbd.ImageBusy: the image moves, or reads one that does and
             has snapshots: librbd shows old states of that.
         """
-        with (
-            contextlib.suppress(self.rbd.ImageNotFound),
-            # While it is open so, no move of it begins.
-            rbd.RBDVolumeProxy(self, volume_name, pool=pool) as image,
-        ):
+        with contextlib.ExitStack() as opened:
+            try:
+                # While it is open so, no move of it begins.
+                image = opened.enter_context(
+                    rbd.RBDVolumeProxy(self, volume_name, pool=pool)
+                )
+            except self.rbd.ImageNotFound:
+                return
             if image.features() & self.rbd.RBD_FEATURE_MIGRATING:
                 raise self.rbd.ImageBusy(
                     f'{pool}/{volume_name} moves, and would lose what it has '
                     'from its parent'
                 )
-            if any(
-                parent.features() & self.rbd.RBD_FEATURE_MIGRATING
-                and any(parent.list_snaps())
-                for _, parent in ancestors(self, image.client, image)
-            ):
+            with contextlib.closing(
+                ancestors(self, image.client, image)
+            ) as found:
+                reads_states = any(
+                    parent.features() & self.rbd.RBD_FEATURE_MIGRATING
+                    and any(parent.list_snaps())
+                    for _, parent in found
+                )
+            if reads_states:
                 raise self.rbd.ImageBusy(
                     f'{pool}/{volume_name} reads an image that moves, and '
                     'would keep old states of it'
@@ -191,7 +198,19 @@ class PoolDriver(rbd.RBDDriver):
     def _flatten_volume(
         self, image_name: str, _client: rbd.RADOSClient
     ) -> None:
-        self._do_flatten(image_name, self.configuration.rbd_pool)
+        """Flatten a clone of too many clones; leave it a clone if need be.
+
+        Cinder's driver (26 to 29) would leave the source of the clone open
+        behind its connection.
+        """
+        try:
+            self._do_flatten(image_name, self.configuration.rbd_pool)
+        except self.rbd.ImageBusy as error:
+            LOG.warning(
+                'Image %(image)s stays a clone, although rbd_max_clone_depth '
+                'is reached: %(error)s.',
+                {'image': image_name, 'error': error},
+            )
 
     def _on(self, rados_pool: str) -> 'PoolDriver':
         other = copy.copy(self)
@@ -495,14 +514,15 @@ def ancestors(
     driver: rbd.RBDDriver,
     cluster: 'rbd.rados.Rados',
     image: 'rbd.rbd.Image',
-) -> collections.abc.Iterator[tuple[str, 'rbd.rbd.Image']]:
+) -> collections.abc.Generator[tuple[str, 'rbd.rbd.Image'], None, None]:
     """Open what an image reads: its parent, the parent of that, and so on.
 
     By their IDs, as one that was deleted may be in the trash.
 
     :param cluster: connected.
     :param image: open.
-    :returns: name and image of each, open until the next one is asked for.
+    :returns: name and image of each, open until the next one is asked for; to
+        be closed before the cluster is.
     :raises rbd.Error: one cannot be opened.
     """
     spec = _parent_of(driver, image)

@@ -132,7 +132,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     ) -> pool_driver.PoolDriver:
         """The driver of the pool of a volume or a snapshot.
 
-        :raises exception.InvalidHost: it has no pool of this backend.
+        :raises exception.CinderException: see `_pool_of`.
         """
         if not self._drivers:
             return typing.cast(pool_driver.PoolDriver, super())
@@ -146,17 +146,28 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         A volume may have moved since the message was sent. In the pool that it
         left, Cinder's driver would find no image, and report the deletion as
         done.
+
+        :raises exception.InvalidHost: it has no pool of this backend.
+        :raises exception.VolumeIsBusy: it is on its way back to another pool.
         """
         if move := self._move_of(resource):
-            for pool in self._pools.values():
-                if pool.rados_pool == move.target:
-                    return pool
-            raise exception.InvalidHost(
-                reason=f'volume {move.volume_id} is in RADOS pool '
-                f'{move.target}, which {pools.OPTION} does not name'
-            )
+            if self._moves.may_be_taken_back(move):
+                raise exception.VolumeIsBusy(
+                    f'Volume {move.volume_id} is busy: its move to RADOS pool '
+                    f'{move.target} waits, and may be taken back.'
+                )
+            return self._target_of(move)
         volume = records.volume(_volume_id(resource))
         return self._pool_in((volume or resource).host)
+
+    def _target_of(self, move: moving.Move) -> pools.BackendPool:
+        for pool in self._pools.values():
+            if pool.rados_pool == move.target:
+                return pool
+        raise exception.InvalidHost(
+            reason=f'volume {move.volume_id} is in RADOS pool '
+            f'{move.target}, which {pools.OPTION} does not name'
+        )
 
     def _pool_in(self, host: str | None) -> pools.BackendPool:
         try:
@@ -449,14 +460,18 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         move = self._move_of(volume)
         if move is not None:
-            self._pool_of(volume)
+            self._target_of(move)
             self._end(
                 *(volume, move.image, within_s),
                 is_over=functools.partial(self._moves.has_none_of, move.image),
             )
 
     def _end_copying(
-        self, volume: objects.Volume, within_s: int | None = None
+        self,
+        volume: objects.Volume,
+        within_s: int | None = None,
+        *,
+        by_clone: bool = True,
     ) -> None:
         """Wait until a volume can be read.
 
@@ -465,46 +480,61 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         meanwhile gets an old one. Without snapshots there is one state.
 
         :param within_s: END_WITHIN_S unless given
+        :param by_clone: whether it is read by a clone of it, which would go on
+            to look for the source.
         :raises exception.VolumeIsBusy: what it reads has snapshots, and moves
             for longer than that.
         """
-        if names := self._copying(volume):
+        if names := self._copying(volume, by_clone=by_clone):
             self._end(
                 *(volume, names[0], within_s),
-                is_over=lambda: not self._copying(volume),
+                is_over=lambda: not self._copying(volume, by_clone=by_clone),
             )
 
-    def _copying(self, volume: objects.Volume) -> list[str]:
+    def _copying(
+        self, volume: objects.Volume, *, by_clone: bool = True
+    ) -> list[str]:
         """List the images because of which a volume cannot be read yet."""
         if not self._moves.are_some():
             return []
+        if self._moves.begins(volume.name):
+            return [volume.name]
         with self._images() as images:
-            return [
-                name
-                for name in images.read_in_states(
-                    self._pool_of(volume).rados_pool, volume.name
+            found = []
+            for name in images.read_in_states(
+                self._pool_of(volume).rados_pool, volume.name
+            ):
+                move = self._moves.of(name)
+                is_copied = (
+                    move
+                    and name == volume.name
+                    and not by_clone
+                    and images.is_copied(move)
                 )
-                if self._moves.begins(name)
-                or (move := self._moves.of(name))
-                and not images.is_copied(move)
-            ]
+                if self._moves.begins(name) or move and not is_copied:
+                    found.append(name)
+            return found
 
     @contextlib.contextmanager
     def _readable(
         self,
         volume: objects.Volume,
         resource: objects.Volume | objects.Snapshot,
+        within_s: int | None = None,
+        *,
+        by_clone: bool = True,
     ) -> collections.abc.Iterator[None]:
         """Have a volume that can be read, and let no move of it begin.
 
         :param resource: it, or its snapshot.
+        :param within_s: see `_end_copying`, as for `by_clone`.
         :raises exception.VolumeIsBusy: it cannot be read soon enough.
         """
         while True:
-            self._end_copying(volume)
+            self._end_copying(volume, within_s, by_clone=by_clone)
             with self._still(resource):
                 # A retype may have ended while this waited for it.
-                if not self._copying(volume):
+                if not self._copying(volume, by_clone=by_clone):
                     yield
                     return
 
@@ -572,8 +602,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
         :raises exception.VolumeIsBusy: it cannot be read soon enough.
         """
-        self._end_copying(volume, END_BEFORE_REPLY_S)
-        return self._connection(volume, connector)
+        with self._readable(
+            volume, volume, END_BEFORE_REPLY_S, by_clone=False
+        ):
+            return self._connection(volume, connector)
 
     def copy_volume_to_image(
         self,
@@ -586,8 +618,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
         :raises exception.VolumeIsBusy: it cannot be read soon enough.
         """
-        self._end_copying(volume)
-        self._upload(context, volume, image_service, image_meta)
+        with self._readable(volume, volume, by_clone=False):
+            self._upload(context, volume, image_service, image_meta)
 
     def revert_to_snapshot(
         self,
@@ -932,13 +964,14 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             meanwhile, so this is not waited for long.
         """
         kin = set()
-        with contextlib.suppress(self.rbd.Error):
-            kin |= {
-                one.image for one in images.kin(wanted.source, wanted.image)
-            }
         with contextlib.ExitStack() as held:
             # From here on, who is to read one sees it in `_readable`.
             held.enter_context(self._moves.beginning(wanted.image))
+            with contextlib.suppress(self.rbd.Error):
+                kin |= {
+                    one.image
+                    for one in images.kin(wanted.source, wanted.image)
+                }
             ends = time.monotonic() + ALONE_WITHIN_S
             for name in kin:
                 lock = _lock_of(name)

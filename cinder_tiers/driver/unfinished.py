@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 #: 64 threads.
 MOST_WAITERS = 16
 #: The longest that a start waits for an OSD of a pool of others, in seconds.
-OTHERS_WITHIN_S = 10
+OTHERS_WITHIN_S = 30
 
 
 class Place(enum.Enum):
@@ -126,16 +126,18 @@ class Moves:
             found[-1] if found else None,
         )
 
+    def may_be_taken_back(self, move: moving.Move) -> bool:
+        """Return whether what is written to the new image may be lost."""
+        with self._lock:
+            return move in self._unanswered or move in self._unseen
+
     def has_none_of(self, image: str) -> bool:
         """Return whether an image does not move."""
         return self.of(image) is None
 
     @contextlib.contextmanager
     def beginning(self, image: str) -> collections.abc.Iterator[None]:
-        """While it is held, a move of an image begins.
-
-        For as long, what reads the image cannot be told by `of`.
-        """
+        """While it is held, a move of an image begins, which `of` has not."""
         with self._lock:
             self._beginning.add(image)
         try:
@@ -289,6 +291,10 @@ class Moves:
             },
         )
 
+    def _end_of(self, move: moving.Move) -> None:
+        self._drop(move)
+        LOG.info('The move of %s has ended.', move)
+
     def _drop(self, move: moving.Move) -> None:
         with self._lock:
             self._unseen.discard(move)
@@ -354,14 +360,13 @@ class Moves:
         if step is MoveStep.ABORT and move in self._unanswered:
             images.take_back(move, state)
             self._settle(move, is_answered=False)
-            state = moving.MoveState.OVER
-        if state is moving.MoveState.OVER:
+            self._end_of(move)
+        elif state is moving.MoveState.OVER:
             if images.has_task(move):
                 # It has the image open yet, and who deletes it is refused.
                 return
             images.forget(move)
-            self._drop(move)
-            LOG.info('The move of %s has ended.', move)
+            self._end_of(move)
         elif step is MoveStep.EXECUTE:
             images.add_task(moving.Task.EXECUTE, move)
         elif step is MoveStep.COMMIT:

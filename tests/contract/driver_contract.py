@@ -1121,20 +1121,32 @@ class DriverContract(Families):
             driver.migrate_volume,
             *(self.context, clone, {'host': 'node@other#pool'}),
         )
-        # As Cinder's driver does with a clone of what it deletes, and with a
-        # clone that is one of too many.
-        for flatten, other in (
-            (driver._of(clone)._do_flatten, self.rados_pools['slow']),
-            (driver._of(clone)._flatten_volume, None),
-        ):
-            self.assertRaises(self.rbd.ImageBusy, flatten, clone.name, other)
+        # As Cinder's driver does with a clone of what it deletes, ...
+        of_clone = driver._of(clone)
+        self.assertRaises(
+            self.rbd.ImageBusy,
+            of_clone._do_flatten,
+            *(clone.name, self.rados_pools['slow']),
+        )
+        # ... and with a clone of too many.
+        of_clone._flatten_volume(clone.name, None)
+        with self.image('slow', clone.name, read_only=True) as image:
+            self.assertEqual(volume.name, image.parent_info()[1])
         for each in (volume, backed_up):
             self.copy(service, each)
         self.assertEqual(3, len(self.marks_in('slow')))
-        for each in (volume, clone, backed_up):
+        for each in (volume, backed_up):
             driver.initialize_connection(each, {})
+        # A client of it would look for the source when that has gone.
+        for read, *arguments in (
+            (driver.initialize_connection, clone, {}),
+            (driver.create_cloned_volume, self.add('slow'), volume),
+        ):
+            self.assertRaises(exception.VolumeIsBusy, read, *arguments)
         self.settle(service, volume, 'fast')
-        driver.initialize_connection(volume, {})
+        for each in (volume, clone):
+            driver.initialize_connection(each, {})
+        driver.create_cloned_volume(self.add('slow'), volume)
 
     def begin(self, service, volume):
         """What is seen of a move before Ceph's manager has its task."""
@@ -1501,6 +1513,14 @@ class DriverContract(Families):
             self.assertTrue(service.driver.initialized)
             volume.refresh()
             self.assertEqual('retyping', volume.status)
+            # It would lose what is done with it.
+            for change, argument in (
+                (service.driver.initialize_connection, {}),
+                (service.driver.extend_volume, 2),
+            ):
+                self.assertRaises(
+                    exception.VolumeIsBusy, change, volume, argument
+                )
         self.settle(service, volume, 'slow')
         volume.refresh()
         self.assertEqual('available', volume.status)

@@ -274,7 +274,10 @@ class Cluster:
         while self.tasks:
             task = self.tasks.pop(0)
             pool, name = task['refs']['pool_name'], task['refs']['image_name']
-            new, old = self.move_of(pool, name)
+            try:
+                new, old = self.move_of(pool, name)
+            except InvalidArgument:
+                continue
             if task['refs']['action'] == 'migrate execute':
                 if old.snapshots.keys() - new.snapshots.keys():
                     # Not an Exception, which the driver could catch.
