@@ -180,20 +180,30 @@ class PoolDriver(rbd.RBDDriver):
                     f'{pool}/{volume_name} moves, and would lose what it has '
                     'from its parent'
                 )
-            with contextlib.closing(
-                ancestors(self, image.client, image)
-            ) as found:
-                reads_states = any(
-                    parent.features() & self.rbd.RBD_FEATURE_MIGRATING
-                    and any(parent.list_snaps())
-                    for _, parent in found
-                )
-            if reads_states:
+            if self._reads_states(image):
                 raise self.rbd.ImageBusy(
                     f'{pool}/{volume_name} reads an image that moves, and '
                     'would keep old states of it'
                 )
             image.flatten()
+
+    def _reads_states(self, image: rbd.RBDVolumeProxy) -> bool:
+        """Return whether an ancestor of an image moves and has snapshots.
+
+        :raises rbd.ImageBusy: an ancestor comes or goes now.
+        """
+        with contextlib.closing(ancestors(self, image.client, image)) as found:
+            try:
+                return any(
+                    parent.features() & self.rbd.RBD_FEATURE_MIGRATING
+                    and any(parent.list_snaps())
+                    for _, parent in found
+                )
+            except self.rbd.ImageNotFound as error:
+                # Cinder's driver takes this for the image that it deletes.
+                raise self.rbd.ImageBusy(
+                    f'its parent moves: {error}'
+                ) from error
 
     def _flatten_volume(
         self, image_name: str, _client: rbd.RADOSClient

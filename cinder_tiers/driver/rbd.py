@@ -151,12 +151,18 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.VolumeIsBusy: it is on its way back to another pool.
         """
         if move := self._move_of(resource):
-            if self._moves.may_be_taken_back(move):
+            if (
+                self._moves.may_be_taken_back(move)
+                or self._place_of(move) is unfinished.Place.SOURCE
+            ):
                 raise exception.VolumeIsBusy(
                     f'Volume {move.volume_id} is busy: its move to RADOS pool '
                     f'{move.target} waits, and may be taken back.'
                 )
-            return self._target_of(move)
+            found = self._target_of(move)
+            # Else it was taken back meanwhile.
+            if self._move_of(resource) == move:
+                return found
         volume = records.volume(_volume_id(resource))
         return self._pool_in((volume or resource).host)
 
@@ -466,6 +472,23 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 is_over=functools.partial(self._moves.has_none_of, move.image),
             )
 
+    def _end_return(
+        self,
+        resource: objects.Volume | objects.Snapshot,
+        within_s: int | None = None,
+    ) -> None:
+        """Wait until it is certain that a volume stays in its new pool.
+
+        :param within_s: END_WITHIN_S unless given
+        :raises exception.VolumeIsBusy: it is not for longer than that.
+        """
+        move = self._move_of(resource)
+        if move and self._moves.may_be_taken_back(move):
+            self._end(
+                *(resource, move.image, within_s),
+                is_over=lambda: not self._moves.may_be_taken_back(move),
+            )
+
     def _end_copying(
         self,
         volume: objects.Volume,
@@ -531,6 +554,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.VolumeIsBusy: it cannot be read soon enough.
         """
         while True:
+            self._end_return(volume, within_s)
             self._end_copying(volume, within_s, by_clone=by_clone)
             with self._still(resource):
                 # A retype may have ended while this waited for it.
@@ -540,7 +564,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     def _end(
         self,
-        volume: objects.Volume,
+        resource: objects.Volume | objects.Snapshot,
         image: str,
         within_s: int | None,
         *,
@@ -551,17 +575,18 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if self._moves.end(
             is_over,
             within_s=within_s,
-            request=getattr(volume.obj_context, 'request_id', None),
+            request=getattr(resource.obj_context, 'request_id', None),
         ):
             return
         LOG.warning(
-            'The request for volume %(volume)s is refused, as image %(image)s '
+            'The request for %(resource)s is refused, as image %(image)s '
             'still moves. Repeat it when "ceph rbd task list" does not show '
             'the move any more.',
-            {'volume': volume.id, 'image': image},
+            {'resource': resource.id, 'image': image},
         )
         raise exception.VolumeIsBusy(
-            f'Volume {volume.id} is busy: image {image} still moves.'
+            f'Volume {_volume_id(resource)} is busy: image {image} still '
+            'moves.'
         )
 
     def manage_existing_get_size(
@@ -830,6 +855,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().retype(context, volume, new_type, diff, host)
+        self._end_return(volume)
         target = self._pool_in((host or {}).get('host'))
         if target == self._pool_of(volume):
             with self._still(volume), self._images() as images:
@@ -1011,6 +1037,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 self._images(asks_manager=True) as images,
                 self._alone(images, wanted),
             ):
+                # A server may have got it while this waited.
+                if reasons := retyping.objections(volume, diff):
+                    raise retyping.NotInPlace(reasons)
                 try:
                     update = retyping.move(
                         images,

@@ -37,7 +37,12 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
     :returns: a sentence for each reason.
     """
     found = []
-    # Those of the message are as old as the request.
+    # What the message says is as old as the request.
+    status = objects.Volume.get_by_id(
+        context.get_admin_context(), volume.id
+    ).status
+    if status in ('reserved', 'attaching'):
+        found.append(f'It is {status}: a server gets it now.')
     attachments = objects.VolumeAttachmentList.get_all_by_volume_id(
         context.get_admin_context(), volume.id
     )

@@ -55,8 +55,7 @@ def of_its_pool(
             for parameter, value in given.items()
             if parameter not in ('self', 'context')
         )
-        if ends_move:
-            self._end_move(resource)
+        (self._end_move if ends_move else self._end_return)(resource)
         with self._still(resource):
             driver = (self._of_new if is_new else self._of)(resource)
             with _refusals_told(self, resource):

@@ -95,8 +95,9 @@ class Moves:
         self._waiters = threading.BoundedSemaphore(MOST_WAITERS)
         #: {request: seconds}, until nothing moves any more.
         self._waited_s: dict[str, float] = {}
-        #: Moves that are to be taken back.
-        self._unanswered: set[moving.Move] = set()
+        #: Moves that are to be taken back: whether Cinder's manager has ended
+        #: since, and left their volumes as they are.
+        self._unanswered: dict[moving.Move, bool] = {}
         #: Moves of an earlier process that were not looked at yet.
         self._unseen: set[moving.Move] = set()
         #: Those of them of which it was said that their place is not known.
@@ -110,7 +111,7 @@ class Moves:
     def take_back(self, move: moving.Move) -> None:
         """Take a move back, from now, that was not answered."""
         with self._lock:
-            self._unanswered.add(move)
+            self._unanswered[move] = False
             self._moves[move] = None
 
     def of(self, image: str) -> moving.Move | None:
@@ -249,7 +250,7 @@ class Moves:
             return
         if step is MoveStep.ABORT:
             with self._lock:
-                self._unanswered.add(move)
+                self._unanswered[move] = True
         elif place is Place.TARGET:
             self._settle(move, is_answered=True)
         with self._lock:
@@ -298,7 +299,7 @@ class Moves:
     def _drop(self, move: moving.Move) -> None:
         with self._lock:
             self._unseen.discard(move)
-            self._unanswered.discard(move)
+            self._unanswered.pop(move, None)
             # A deletion that waits looks at moves, too.
             self._moves.pop(move, None)
             if not self._moves:
@@ -359,7 +360,8 @@ class Moves:
         state, step = self._look_at(images, move)
         if step is MoveStep.ABORT and move in self._unanswered:
             images.take_back(move, state)
-            self._settle(move, is_answered=False)
+            if self._unanswered[move]:
+                self._settle(move, is_answered=False)
             self._end_of(move)
         elif state is moving.MoveState.OVER:
             if images.has_task(move):

@@ -746,6 +746,21 @@ class DriverContract(Families):
         asked.refresh()
         self.assertEqual(self.host_of('slow'), asked.host)
 
+    def test_a_volume_that_nova_has_just_reserved_does_not_move(self):
+        """An administrator migrates it without a lock."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        asked = objects.Volume.get_by_id(self.context, volume.id)
+        volume.status = 'reserved'
+        volume.save()
+        self.assertEqual(
+            (False, None),
+            service.driver.migrate_volume(
+                self.context, asked, self.destination(service, 'fast')
+            ),
+        )
+        self.assertEqual([volume.name], self.names_in('slow'))
+
     def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
         """Also if the clone is named by an earlier migration."""
         service = self.serve()
@@ -1188,6 +1203,23 @@ class DriverContract(Families):
             service.driver.initialize_connection,
             *(last, {}),
         )
+
+    def test_a_move_that_cinder_did_not_record_is_not_used(self):
+        """The next start takes it back, with what is written to it."""
+        self.hurry()
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.begin(service, volume)
+        volume.host = self.host_of('slow')
+        volume.save()
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            service.driver.initialize_connection,
+            *(volume, {}),
+        )
+        service = self.serve()
+        service.driver.initialize_connection(volume, {})
+        self.assert_nothing_left('fast')
 
     def test_no_image_is_written_over_what_moves(self):
         self.hurry()

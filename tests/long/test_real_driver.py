@@ -599,7 +599,8 @@ class RealDriverTestCase(
                 images.mark(move)
                 images.prepare(move)
                 images.add_task(driver_case.moving.Task.EXECUTE, move)
-            # Its task would be the last.
+            [task] = images._tasks_of(move)
+            self.assertNotIn('in_progress', task)
             images.take_back(move, images.state(move))
         service = self.serve()
         self.settle(service, volumes[-1], 'slow')

@@ -138,6 +138,8 @@ class Cluster:
         #: {image in its new pool: [image in its old pool, state]}
         self.moves = {}
         self.tasks = []
+        #: {(pool, name)} of images that were taken back.
+        self.aborted = set()
         #: Names of pools that take no writes.
         self.full = set()
         #: {name of a pool: bytes}
@@ -277,7 +279,9 @@ class Cluster:
             try:
                 new, old = self.move_of(pool, name)
             except InvalidArgument:
-                continue
+                if (pool, name) in self.aborted:
+                    continue
+                raise
             if task['refs']['action'] == 'migrate execute':
                 if old.snapshots.keys() - new.snapshots.keys():
                     # Not an Exception, which the driver could catch.
@@ -670,6 +674,7 @@ class _RBD:
         old.leaves_for = None
         old.features &= ~MIGRATING
         del self._cluster.moves[new], self._cluster.images[new.id]
+        self._cluster.aborted.add((new.pool, new.name))
 
 
 class _Completion:

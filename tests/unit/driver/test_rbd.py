@@ -381,7 +381,14 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
                 'never',
             )
         self.assertIn('It is tried again', log.output)
+        # Where the policy lets Cinder copy it, it does so now.
+        volume.update({'status': 'retyping', 'migration_status': 'migrating'})
+        volume.save()
         self.settle(service, volume, 'slow')
+        volume.refresh()
+        self.assertEqual(
+            ('retyping', 'migrating'), (volume.status, volume.migration_status)
+        )
         self.assertEqual(before, self.sum_of('slow', volume.name))
         self.assert_nothing_left('fast')
         self.assertEqual([], self.marks_in('slow'))
@@ -424,7 +431,7 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         def wait(*arguments, **options):
             if not called.is_set():
                 called.set()
-                over.wait()
+                over.wait(driver_case.MOST_S)
             return of_fake(*arguments, **options)
 
         with fixtures.MonkeyPatch(

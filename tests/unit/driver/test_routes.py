@@ -17,7 +17,14 @@ NEEDS_POOL = re.compile('RBDVolumeProxy|RADOSClient|rbd_pool|_setup_volume')
 OWN = {
     *('_check_limits', '_check_new', '_of_size', '_on', '_purge'),
     '_purge_trash',
-    *('_is_moving', '_remove', '_remove_qos', '_set_qos', '_set_up'),
+    *(
+        '_is_moving',
+        '_reads_states',
+        '_remove',
+        '_remove_qos',
+        '_set_qos',
+        '_set_up',
+    ),
 }
 #: Replication is refused at start; that of one pool starts with its driver.
 NOT_WITH_POOLS = {'failover', 'failover_completed', 'failover_host'}
