@@ -747,7 +747,6 @@ class DriverContract(Families):
         self.assertEqual(self.host_of('slow'), asked.host)
 
     def test_a_volume_that_nova_has_just_reserved_does_not_move(self):
-        """An administrator migrates it without a lock."""
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
         asked = objects.Volume.get_by_id(self.context, volume.id)
@@ -755,8 +754,9 @@ class DriverContract(Families):
         volume.save()
         self.assertEqual(
             (False, None),
-            service.driver.migrate_volume(
-                self.context, asked, self.destination(service, 'fast')
+            service.driver.retype(
+                *(self.context, asked, self.types['fast'], {}),
+                {'host': self.host_of('fast')},
             ),
         )
         self.assertEqual([volume.name], self.names_in('slow'))
