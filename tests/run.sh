@@ -37,7 +37,7 @@ parts:
   contract    against a real Ceph of their own              (tox -e contract)
   functional  against the real cloud of devstack/lab.sh     (tox -e functional)
   all         all of these; the default
-  long        programmes, most against the lab, in 100 minutes  (tox -e long),
+  long        programmes, most against the lab, in 140 minutes  (tox -e long),
               and after them ceph18 and ceph20
   tempest     Tempest's tests of volumes with and without the doors, and those
               of this project, against the lab            (tests/tempest.sh)

@@ -269,6 +269,58 @@ def change_cinder_for_class(test_class, text, *services):
     restart()
 
 
+def use_tiered_driver_for_class(
+    test_class, *services, catalog=None, settings=''
+):
+    """Have one backend for all tiers of a Ceph while tests of a class run.
+
+    :param services: what is restarted beside cinder-volume.
+    :param catalog: path of another tiers file.
+    :param settings: more of cinder.conf.
+    """
+    environment = user_environment()
+    root = environment['CINDER_TIERS_LAB']
+
+    def run(*argv):
+        done = commands.run(argv, environment=environment, timeout_s=300)
+        if done.returncode:
+            raise AssertionError(f'{argv}: {done.stdout}\n{done.stderr}')
+        return done.stdout
+
+    def forget(backend):
+        """Remove the service of a backend that Cinder no longer has."""
+        run(
+            f'{root}/venv/bin/cinder-manage',
+            *('--config-file', f'{root}/etc/cinder.conf'),
+            *('service', 'remove', 'cinder-volume', f'{ADMIN}@{backend}'),
+        )
+
+    sections = run(
+        *('openstack', 'tier', 'backend-config', '--driver', 'tiered'),
+        *(('--catalog', catalog) if catalog else ()),
+    )
+    (names,) = re.findall('^enabled_backends = (.*)$', sections, re.M)
+    for name in names.split(','):
+        test_class.addClassCleanup(forget, name)
+    change_cinder_for_class(
+        test_class, settings + sections, 'cinder-volume', *services
+    )
+    # Else the scheduler would choose them for a minute.
+    for pool in POOLS:
+        forget(pool)
+    connection = connect(environment, ADMIN)
+    test_class.addClassCleanup(connection.close)
+    deadline = time.monotonic() + 180
+    while any(
+        f'{ADMIN}@{pool}#' in one.name
+        for one in connection.block_storage.backend_pools()
+        for pool in POOLS
+    ):
+        if time.monotonic() > deadline:
+            raise AssertionError('the scheduler still knows old backends')
+        time.sleep(0.5)
+
+
 def started_at(pid):
     """When a process began, in ticks since the boot; None if it has ended.
 

@@ -2,8 +2,11 @@
 
 """The lab with limits on a tier, and `openstack tier repair` for it."""
 
+import contextlib
 import json
 import pathlib
+import signal
+import subprocess
 
 import fixtures
 import yaml
@@ -25,31 +28,41 @@ def out_of_date(rows):
     }
 
 
+def named(rows):
+    """Ids of volumes that rows of the audit name, warnings aside."""
+    return {
+        row['Object'].removeprefix('volume ')
+        for row in rows
+        if row['Object'].startswith('volume ')
+        and row['State'] in ('non-compliant', 'out of date', 'unknown')
+    }
+
+
 class RepairCase(volumes.VolumesTestCase):
     def setUp(self):
         super().setUp()
-        self.original = self.environment['CINDER_TIERS_CATALOG']
         self.path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'x')
-        self.addCleanup(
-            self.run_command,
+        self.addCleanup(self.apply, '--allow', QOS_SPEC)
+
+    def declared(self):
+        """The tiers file without limits."""
+        path = self.environment['CINDER_TIERS_CATALOG']
+        return yaml.safe_load(pathlib.Path(path).read_text())
+
+    def apply(self, *options, **more):
+        """Apply the tiers file, with more of the tier of databases."""
+        content = self.declared()
+        content['tiers']['database'].update(more)
+        self.path.write_text(yaml.safe_dump(content, sort_keys=False))
+        self.run_command(
             *('openstack', 'tier', 'apply', '--yes'),
-            *('--catalog', self.original, '--allow', QOS_SPEC),
+            *('--catalog', str(self.path), *options),
         )
 
     def apply_limit(self, iops):
         """Apply a limit, and a burst, to the tier of databases."""
-        content = yaml.safe_load(pathlib.Path(self.original).read_text())
-        content['tiers']['database']['qos'] = {
-            'back_end': {
-                'total_iops_sec': iops,
-                'total_iops_sec_max': 2 * iops,
-            }
-        }
-        self.path.write_text(yaml.safe_dump(content, sort_keys=False))
-        self.run_command(
-            *('openstack', 'tier', 'apply', '--yes'),
-            *('--catalog', str(self.path)),
-        )
+        limits = {'total_iops_sec': iops, 'total_iops_sec_max': 2 * iops}
+        self.apply(qos={'back_end': limits})
 
     def tier(self, command, *options, expect):
         """Rows of a command with the tiers file."""
@@ -77,3 +90,21 @@ class RepairCase(volumes.VolumesTestCase):
                 expect=expect,
             )
         )
+
+    @contextlib.contextmanager
+    def watched(self):
+        """While `tier watch` runs; its folder."""
+        folder = self.path.with_name('state')
+        with subprocess.Popen(
+            ('openstack', 'tier', 'watch', '--catalog', str(self.path))
+            + ('--state', str(folder)),
+            stdout=subprocess.DEVNULL,
+            env=self.environment,
+        ) as watch:
+            try:
+                self.wait_while(
+                    lambda: not list(pathlib.Path(folder).glob('*.json'))
+                )
+                yield str(folder)
+            finally:
+                watch.send_signal(signal.SIGINT)

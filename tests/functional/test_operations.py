@@ -55,8 +55,6 @@ class OperationsTest(volumes.VolumesTestCase):
         )
 
     def test_the_members_of_a_group_are_where_the_group_is(self):
-        kind = self.cinder.group_types.create(self.unique_name('group-type'))
-        self.addCleanup(self.cinder.group_types.delete, kind)
         plain = self.make_type(
             'plain', {'volume_backend_name': 'tier-archive'}
         )
@@ -69,42 +67,17 @@ class OperationsTest(volumes.VolumesTestCase):
             ('database', 'database', 'tier-database'),
             ('image-tier', 'general', 'tier-general'),
         ):
-            group = self.cinder_of_member.groups.create(
-                kind.id, types[volume_type], name=self.unique_name('group')
-            )
-            self.addCleanup(self.remove_group, group.id)
-            self.wait_while(
-                lambda group=group: (
-                    self.cinder.groups.get(group.id).status == 'creating'
-                )
-            )
-            self.assertEqual(
-                'available', self.cinder.groups.get(group.id).status
-            )
+            group = self.make_group(types[volume_type])
             for image in (None, self.image_of_lab(ARCHIVE)):
                 volume = self.cinder_of_member.volumes.create(
                     1,
-                    group_id=group.id,
+                    group_id=group,
                     volume_type=types[volume_type],
                     imageRef=image,
                 )
                 self.assertEqual(
                     ('available', given, pool), self.place_of(volume.id)
                 )
-
-    def remove_group(self, group):
-        self.cinder.groups.delete(group, delete_volumes=True)
-        self.wait_while(
-            lambda: (
-                group
-                in {
-                    found.id
-                    for found in self.cinder.groups.list(
-                        search_opts={'all_tenants': 1}
-                    )
-                }
-            )
-        )
 
     def test_a_tier_that_cannot_be_matched_leaves_nothing_in_between(self):
         broken = self.make_broken_tier()

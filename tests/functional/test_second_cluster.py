@@ -315,8 +315,9 @@ class SecondClusterTest(volumes.VolumesTestCase):
         name = f'volume-{volume.id}'
         self.assertIn(name, self.images_in_second(JOURNALED_POOL))
         self.assertEqual([], lab.holders(self.environment)[volume.id])
-        server = self.boot(volume.id)
+        server = self.boot([volume.id])
         nova = self.member.compute
+        nova.wait_for_server(server)
         self.wait_while(
             lambda: (
                 'guest ready'
@@ -335,26 +336,6 @@ class SecondClusterTest(volumes.VolumesTestCase):
             )[0]
         )
         self.assertEqual(1, len(status['watchers']))
-
-    def boot(self, volume):
-        """Start a guest from a volume; return it when it is active."""
-        nova = self.member.compute
-        server = nova.create_server(
-            name=self.unique_name('server'),
-            networks='none',
-            flavor_id=nova.find_flavor('cinder-tiers-guest').id,
-            block_device_mapping=[
-                {
-                    'boot_index': 0,
-                    'uuid': volume,
-                    'source_type': 'volume',
-                    'destination_type': 'volume',
-                }
-            ],
-        )
-        self.addCleanup(nova.wait_for_delete, server)
-        self.addCleanup(nova.delete_server, server)
-        return nova.wait_for_server(server)
 
     def guest_image(self, tag):
         """Make an image of a guest with a tag; return its id."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Volumes of the lab, and what tests do with them as a client does."""
 
+import base64
 import contextlib
 import hashlib
 import subprocess
@@ -131,6 +132,34 @@ class VolumesTestCase(lab.LabTestCase):
         self.addCleanup(self.remove, self.cinder.volumes, made.id)
         return self.settled(made.id)
 
+    def boot(self, volumes, script='#!/bin/sh\n'):
+        """Request a server that boots from the first of some volumes.
+
+        :param script: what its guest runs.
+        :returns: as Nova answers.
+        """
+        nova = self.member.compute
+        server = nova.create_server(
+            name=self.unique_name('server'),
+            networks='none',
+            flavor_id=nova.find_flavor('cinder-tiers-guest').id,
+            config_drive=True,
+            user_data=base64.b64encode(script.encode()).decode(),
+            block_device_mapping=[
+                {
+                    'boot_index': -1 if place else 0,
+                    'uuid': volume,
+                    'source_type': 'volume',
+                    'destination_type': 'volume',
+                }
+                for place, volume in enumerate(volumes)
+            ],
+        )
+        self.addCleanup(nova.wait_for_delete, server, wait=300)
+        # Also one that is locked.
+        self.addCleanup(self.admin.compute.delete_server, server)
+        return server
+
     def make_snapshot(self, volume):
         """Take a snapshot; return it when it is settled."""
         made = self.cinder_of_member.volume_snapshots.create(volume)
@@ -152,6 +181,37 @@ class VolumesTestCase(lab.LabTestCase):
                 in {
                     found.id
                     for found in manager.list(search_opts={'all_tenants': 1})
+                }
+            )
+        )
+
+    def make_group(self, volume_type):
+        """Make a group for volumes of a type; return its id.
+
+        It is removed with its volumes.
+        """
+        kind = self.cinder.group_types.create(self.unique_name('group-type'))
+        self.addCleanup(self.cinder.group_types.delete, kind)
+        group = self.cinder_of_member.groups.create(
+            kind.id, volume_type, name=self.unique_name('group')
+        ).id
+        self.addCleanup(self.remove_group, group)
+        self.wait_while(
+            lambda: self.cinder.groups.get(group).status == 'creating'
+        )
+        self.assertEqual('available', self.cinder.groups.get(group).status)
+        return group
+
+    def remove_group(self, group):
+        self.cinder.groups.delete(group, delete_volumes=True)
+        self.wait_while(
+            lambda: (
+                group
+                in {
+                    found.id
+                    for found in self.cinder.groups.list(
+                        search_opts={'all_tenants': 1}
+                    )
                 }
             )
         )

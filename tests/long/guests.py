@@ -8,7 +8,6 @@ how much. An emulated guest takes much of a processor; beside some of them fio
 on the host stands for further ones, a librbd client as their QEMU is.
 """
 
-import base64
 import contextlib
 import os
 import pathlib
@@ -25,6 +24,8 @@ from tests.functional import volumes
 
 #: fio ends at the first I/O that fails, and then something is printed.
 _ENDED = '@ended'
+#: Before microseconds.
+_P99 = '@p99'
 _LOAD = (
     '--name=load --rw=randwrite --bs=4k --iodepth=32 --size=64m --time_based '
     '--runtime=36000 --thread --norandommap --gtod_reduce=1 --eta=always '
@@ -35,12 +36,25 @@ fio --filename="$(cat /etc/cinder-tiers/scratch-device)" --direct=1 \\
     --ioengine=libaio {_LOAD} RATE
 echo "{_ENDED} $?"
 """
+#: The p99 of each window, which is as long as one of `tier watch`.
+_WINDOWS = f"""#!/bin/sh
+while fio --filename="$(cat /etc/cinder-tiers/scratch-device)" --direct=1 \\
+    --ioengine=libaio --name=load --rw=randwrite --bs=4k --iodepth=4 \\
+    --size=64m --time_based --runtime=20 --thread --norandommap \\
+    --randrepeat=0 --eta=never --output-format=terse --output=windows \\
+    RATE
+do
+    sed -n 's/.*;99\\.000000%=\\([0-9]*\\);.*/{_P99} \\1@/p' windows
+done
+echo "{_ENDED} $?"
+"""
 _CLIENT = f"""
 fio --ioengine=rbd --clientname=admin --pool="$1" --rbdname="$2" {_LOAD}
 echo "{_ENDED} $?"
 """
 _LINE = re.compile(rb'Jobs: [^\r\n]*?\[eta [^]]*\]')
 _RATE = re.compile(rb'\[w=([0-9.]+)([KM]?)iB/s\]')
+_LATENCY = re.compile(rf'{_P99} ([0-9]+)@'.encode())
 _BYTES = {b'': 1, b'K': 1024, b'M': 2**20}
 _BLOCK_BYTES = 4096
 _LOOK_S = 0.1
@@ -56,11 +70,13 @@ class Guest:
     :param server: id of the server; None: there is none.
     :ivar rates: (second on the host's monotonic clock, IOPS of the second
         before it) of each line of fio
+    :ivar latencies: (second on that clock, p99 in ms) of each of its windows
     """
 
     def __init__(self, server, volume, console):
         self.server, self.volume = server, volume
         self.rates = []
+        self.latencies = []
         self._console = console
         self._position = 0
 
@@ -84,6 +100,9 @@ class Guest:
                         else 0.0,
                     )
                 )
+            for line in _LATENCY.finditer(text):
+                end = max(end, line.end())
+                self.latencies.append((now, int(line[1]) / 1000))
             self._position += end
 
     def ended(self):
@@ -137,13 +156,26 @@ class GuestsTestCase(volumes.VolumesTestCase):
             self._clients.append(client)
             self.addCleanup(_kill, client)
             self.guests.append(Guest(None, volume, output))
+        self._read_all()
+
+    def start_windows(self, *, volume_types, most_iops):
+        """Have a guest for each type write, and tell of windows of 20 s.
+
+        :param most_iops: most I/Os in a second of a guest.
+        """
+        rate = f'--rate_iops={most_iops}'
+        for volume_type in volume_types:
+            self._boot(1, volume_type, _WINDOWS.replace('RATE', rate))
+        self._read_all()
+
+    def _read_all(self):
         self._reading.start()
         self.addCleanup(self.end)
         self.wait_while(
             lambda: [
                 one.volume
                 for one in self.guests
-                if not (one.rates or one.ended())
+                if not (one.rates or one.latencies or one.ended())
             ],
             _BOOT_S,
         )
@@ -154,31 +186,13 @@ class GuestsTestCase(volumes.VolumesTestCase):
         self.assertEqual({''}, {one.ended() for one in self.guests})
 
     def _boot(self, count, volume_type, script):
-        nova = self.member.compute
         image = self.image_of_lab('cinder-tiers-guest')
-        flavor = nova.find_flavor('cinder-tiers-guest').id
         made = [
             self.make_volume(volume_type=volume_type, imageRef=image).id
             for _ in range(count)
         ]
         for volume in made:
-            server = nova.create_server(
-                name=self.unique_name('server'),
-                networks='none',
-                flavor_id=flavor,
-                config_drive=True,
-                user_data=base64.b64encode(script.encode()).decode(),
-                block_device_mapping=[
-                    {
-                        'boot_index': 0,
-                        'uuid': volume,
-                        'source_type': 'volume',
-                        'destination_type': 'volume',
-                    }
-                ],
-            )
-            self.addCleanup(nova.wait_for_delete, server, wait=300)
-            self.addCleanup(nova.delete_server, server)
+            server = self.boot([volume], script)
             self.guests.append(
                 Guest(
                     server.id,

@@ -16,6 +16,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.driver import moving
 from tests.contract import commands
 from tests.contract import real_ceph
+from tests.functional import repairs
 from tests.unit.execute import test_cinder_world
 
 _RBD = (
@@ -218,9 +219,4 @@ class CloudCase(commands.CommandsCase):
             *('audit', '--volumes', '--limits', '--residency', '-f', 'json')
         )
         self.assertIn(ran.status, (0, 3, 4), ran.stderr)
-        return {
-            row['Object'].removeprefix('volume ')
-            for row in json.loads(ran.stdout)
-            if row['Object'].startswith('volume ')
-            and row['State'] in ('non-compliant', 'out of date', 'unknown')
-        }
+        return repairs.named(json.loads(ran.stdout))

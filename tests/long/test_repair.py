@@ -2,9 +2,7 @@
 
 """What `openstack tier repair` does to clients, and with data that move."""
 
-import contextlib
 import json
-import pathlib
 import signal
 import subprocess
 
@@ -121,24 +119,6 @@ class LongRepairTest(repairs.RepairCase):
                 ('available', 'database', 'tier-database'), self.place_of(one)
             )
             self.assertEqual(before, self.sum_of('database', one))
-
-    @contextlib.contextmanager
-    def watched(self):
-        """While `tier watch` runs; its folder."""
-        folder = self.path.with_name('state')
-        with subprocess.Popen(
-            ('openstack', 'tier', 'watch', '--catalog', str(self.path))
-            + ('--state', str(folder)),
-            stdout=subprocess.DEVNULL,
-            env=self.environment,
-        ) as watch:
-            try:
-                self.wait_while(
-                    lambda: not list(pathlib.Path(folder).glob('*.json'))
-                )
-                yield str(folder)
-            finally:
-                watch.send_signal(signal.SIGINT)
 
     def test_no_volume_is_begun_while_a_tier_is_not_as_expected(self):
         self.apply_limit(repairs.LIMIT)

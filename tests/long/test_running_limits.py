@@ -80,22 +80,7 @@ class RunningLimitsTest(guests.GuestsTestCase):
             *('openstack', 'tier', 'apply', '--catalog', str(cls.path)),
             *('--allow', QOS_SPEC),
         )
-        sections = run(
-            environment,
-            *('openstack', 'tier', 'backend-config', '--driver', 'tiered'),
-            *('--catalog', str(cls.path)),
-        )
-        root = environment['CINDER_TIERS_LAB']
-        # Cinder remembers backends that it no longer has.
-        cls.addClassCleanup(
-            run,
-            environment,
-            f'{root}/venv/bin/cinder-manage',
-            *('--config-file', f'{root}/etc/cinder.conf'),
-            *('service', 'remove', 'cinder-volume'),
-            'cinder-tiers-lab@tiers-ceph',
-        )
-        lab.change_cinder_for_class(cls, sections, 'cinder-volume')
+        lab.use_tiered_driver_for_class(cls, catalog=str(cls.path))
         lab.wait_until_tiers_are_known()
 
     @classmethod

@@ -5,7 +5,6 @@
 Cinder's volumes are of the driver for several tiers meanwhile.
 """
 
-import base64
 import re
 import time
 
@@ -15,7 +14,6 @@ from cinder_tiers.loop.repair import repair
 from tests.functional import commands
 from tests.functional import lab
 from tests.functional import repairs
-from tests.functional import test_second_cluster
 
 #: Of each disk it tells what the boot before wrote, and writes something else.
 _SCRIPT = """#!/bin/sh
@@ -39,40 +37,15 @@ class ShelvedServersTest(repairs.RepairCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        environment = lab.user_environment()
-        run = test_second_cluster.run
-        sections = run(
-            environment,
-            *('openstack', 'tier', 'backend-config', '--driver', 'tiered'),
-        )
-        root = environment['CINDER_TIERS_LAB']
-        manage = (
-            f'{root}/venv/bin/cinder-manage',
-            *('--config-file', f'{root}/etc/cinder.conf'),
-            *('service', 'remove', 'cinder-volume'),
-        )
-        # Cinder remembers backends that it no longer has.
-        cls.addClassCleanup(
-            run, environment, *manage, 'cinder-tiers-lab@tiers-ceph'
-        )
-        lab.change_cinder_for_class(cls, sections, 'cinder-volume')
-        for pool in lab.POOLS:
-            run(environment, *manage, f'cinder-tiers-lab@{pool}')
+        lab.use_tiered_driver_for_class(cls)
 
     def setUp(self):
         super().setUp()
         self.path.write_text(
             (lab.REPOSITORY / 'etc/cinder-tiers/tiers.yaml').read_text()
         )
-        self.wait_while(
-            lambda: [
-                one.name
-                for one in self.cinder.pools.list(detailed=False)
-                if '@tiers-ceph#' not in one.name
-            ]
-        )
 
-    def boot(self, script='#!/bin/sh\n'):
+    def boot_of_databases(self, script='#!/bin/sh\n'):
         """A server with two volumes of databases: its id, and theirs."""
         made = [
             self.make_volume(volume_type=TIERS[0], **options).id
@@ -81,26 +54,8 @@ class ShelvedServersTest(repairs.RepairCase):
                 {},
             )
         ]
-        nova = self.member.compute
-        server = nova.create_server(
-            name=self.unique_name('server'),
-            networks='none',
-            flavor_id=nova.find_flavor('cinder-tiers-guest').id,
-            config_drive=True,
-            user_data=base64.b64encode(script.encode()).decode(),
-            block_device_mapping=[
-                {
-                    'boot_index': index,
-                    'uuid': volume,
-                    'source_type': 'volume',
-                    'destination_type': 'volume',
-                }
-                for index, volume in zip((0, -1), made, strict=True)
-            ],
-        )
-        self.addCleanup(nova.wait_for_delete, server, wait=300)
-        self.addCleanup(self.admin.compute.delete_server, server)
-        nova.wait_for_server(server, wait=_BOOT_S)
+        server = self.boot(made, script)
+        self.member.compute.wait_for_server(server, wait=_BOOT_S)
         return server.id, made
 
     def said(self, server):
@@ -172,7 +127,7 @@ class ShelvedServersTest(repairs.RepairCase):
             )
 
     def test_a_guest_boots_from_another_tier_with_its_data(self):
-        server, volumes = self.boot(_SCRIPT)
+        server, volumes = self.boot_of_databases(_SCRIPT)
         snapshot = self.make_snapshot_of_attached(volumes[0])
         _, wrote = self.said(server)
         self.assertEqual(2, len(wrote))
@@ -210,7 +165,7 @@ class ShelvedServersTest(repairs.RepairCase):
         return made.id
 
     def test_the_next_repair_finishes_what_a_kill_left(self):
-        server, volumes = self.boot()
+        server, volumes = self.boot_of_databases()
         self.admin.compute.stop_server(server)
         self.wait_while(lambda: self.status_of(server) != 'SHUTOFF', _BOOT_S)
         sums = [self.sum_of(TIERS[0], one) for one in volumes]
