@@ -502,7 +502,9 @@ class _Work:
                 'command again when "rbd status" does not show the migration '
                 'any more'
             )
-        task = session.ask_manager('rbd task add flatten', image_spec=spec)
+        task = self._give_task(session, place.pool, image)
+        if task is None:
+            return
         begun = said = answered = time.monotonic()
         while True:
             if self.abandoned.wait(self.poll_s):
@@ -540,6 +542,27 @@ class _Work:
                 f'Ceph gave up to flatten {spec}; the log of its manager says '
                 'why'
             )
+
+    def _give_task(
+        self, session: ceph_session.Session, pool: str, image: str
+    ) -> collections.abc.Mapping | None:
+        """Have Ceph's manager begin to flatten an image, if it is busy later.
+
+        :returns: its task; None if the image is flattened.
+        :raises errors.TiersError: it refused, or does not answer.
+        """
+        ends = time.monotonic() + _MOST_SILENT_S
+        while True:
+            try:
+                # One task, however often it is asked.
+                return session.ask_manager(
+                    'rbd task add flatten', image_spec=f'{pool}/{image}'
+                )
+            except errors.Unreachable:
+                if time.monotonic() > ends or self.abandoned.wait(self.poll_s):
+                    raise
+            if session.image(pool, image).parent is None:
+                return None
 
     def _move(self, step: repair.RepairStep) -> str | None:
         """Retype or migrate a volume, and wait until Cinder has ended it.

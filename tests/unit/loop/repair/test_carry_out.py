@@ -45,6 +45,8 @@ class Session:
         #: last answer, it has done them, or given them up.
         self.works = []
         self.flattens = True
+        #: So many requests to flatten are not answered; whether it is done.
+        self.silent, self.flattens_silently = 0, False
         self.is_migrating = False
         self.task = {'id': 'task-1', 'progress': 0.5}
         self.asked = []
@@ -60,6 +62,10 @@ class Session:
     def ask_manager(self, prefix, **arguments):
         self.asked.append((prefix, arguments))
         if prefix == 'rbd task add flatten':
+            if self.silent:
+                self.silent -= 1
+                self.parent = None if self.flattens_silently else self.parent
+                raise errors.Unreachable('no answer in time')
             return self.task
         answer = self.works.pop(0) if self.works else []
         if isinstance(answer, Exception):
@@ -355,6 +361,19 @@ class CarryOutTestCase(testtools.TestCase):
             self.session.asked[0],
         )
         self.assertEqual([], self.session.works)
+
+    def test_a_manager_that_does_not_answer_is_asked_again(self):
+        for flattens, asked in ((False, 3), (True, 1)):
+            self.session.parent = 'images/golden@snap'
+            self.session.silent = 2
+            self.session.flattens_silently = flattens
+            del self.session.asked[:]
+            spec, *outcome = self.flatten()
+            self.assertEqual(['done', ''], outcome)
+            self.assertEqual(
+                [('rbd task add flatten', {'image_spec': spec})] * asked,
+                self.session.asked[:asked],
+            )
 
     def test_a_flatten_that_the_manager_gave_up_has_failed(self):
         self.session.flattens = False
