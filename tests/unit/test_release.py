@@ -136,6 +136,24 @@ class ReleaseTestCase(testtools.TestCase):
         self.release('ceph18')
         self.assertEqual(['ceph18', 'tempest', 'ceph18'], self.ran())
 
+    def test_a_worktree_is_refused(self):
+        tree = self.folder / 'beside'
+        self.git('worktree', 'add', str(tree))
+        self.tree = tree
+        done = self.release('ceph18')
+        self.assertEqual(1, done.returncode)
+        self.assertIn('run it in a clone', done.stderr)
+        self.assertEqual([], self.ran())
+
+    def test_the_last_line_is_that_of_the_tests(self):
+        parts = self.tree.joinpath('tests/run.sh')
+        parts.write_text(
+            parts.read_text().replace('[ ! -e', 'echo emptied\n[ ! -e')
+        )
+        self.commit('tests: say more')
+        self.release('ceph18')
+        self.assertIn('1 passed, 0 failed,0', self.row('ceph18'))
+
     def test_the_documentation_belongs_to_the_steps_that_use_it(self):
         steps = ('ci', 'packages-debian', 'ceph18')
         self.assertEqual(0, self.release(*steps).returncode)
@@ -222,6 +240,13 @@ class ReleaseTestCase(testtools.TestCase):
         self.assertEqual(
             [destroy, second, first, 'ceph18', destroy, first],
             self.changed(),
+        )
+
+    def test_a_test_that_passed_at_its_second_try_is_one_that_failed(self):
+        self.folder.joinpath('runs.unstable').write_text(UNSTABLE)
+        self.assertEqual(0, self.release('long-a', 'long-b').returncode)
+        self.assertEqual(
+            ['lab.sh destroy --keep-downloads'] * 2, self.changed()
         )
 
     def test_each_file_of_long_tests_is_a_step(self):
