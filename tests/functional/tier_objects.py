@@ -21,6 +21,8 @@ _CLOCK = 'rbd_config_pool_override_update_timestamp'
 #: What Ceph changes by itself in a pool of which it trims snapshots; the tests
 #: make no snapshot of a pool.
 _OF_SNAPSHOTS = ('last_change', 'removed_snaps', 'snap_epoch', 'snap_seq')
+#: The first of Cinder that has defaults of projects.
+DEFAULTS_MICROVERSION = '3.62'
 #: {flag: bit} that Ceph changes by itself in a pool (osd/osd_types.h): one is
 #: set by the first image, and the other goes seconds after the pool is made.
 _FLAGS_OF_CEPH = {'selfmanaged_snaps': 1 << 13, 'creating': 1 << 15}
@@ -142,8 +144,19 @@ class TierObjectsTestCase(lab.LabTestCase):
                 self.call(
                     'delete', f'/qos-specs/{one["id"]}', params={'force': True}
                 )
+        defaults = self.call(
+            'get', '/default-types', microversion=DEFAULTS_MICROVERSION
+        )['default_types']
         for one in self.types():
             if is_ours(one['name']):
+                for default in defaults:
+                    # Else Cinder does not delete it.
+                    if default['volume_type_id'] == one['id']:
+                        self.call(
+                            'delete',
+                            f'/default-types/{default["project_id"]}',
+                            microversion=DEFAULTS_MICROVERSION,
+                        )
                 # Cinder keeps them for the next type of the name
                 self.call(
                     'put',
