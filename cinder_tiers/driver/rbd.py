@@ -228,6 +228,12 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             pool, *args, **kwargs
         )
 
+    def _flatten_volume(
+        self, image_name: str, client: rbd.RADOSClient
+    ) -> None:
+        # As `_connect_to_rados`: nothing moves without pools.
+        super(pool_driver.PoolDriver, self)._flatten_volume(image_name, client)
+
     # Start
 
     def do_setup(self, context: cinder_context.RequestContext) -> None:
