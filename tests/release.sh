@@ -17,9 +17,10 @@ Runs each STEP, all of them by default, one after another, and notes how each
 ended. A step that passed at this commit, or at one that differs from it in
 documentation, release notes and long tests of other steps only (for ci and
 packages-*, which use these, in the table only), does not run again, so the
-same command continues after an interruption or a mend. It goes on after a failed step. Changes of files that
-are in git must be committed. Nothing else should run on the machine. The lab
-in $CINDER_TIERS_LAB is destroyed by the steps ci to tiered.
+same command continues after an interruption or a mend. It goes on after a
+failed step. Changes of files that are in git must be committed. Nothing else
+should run on the machine. The lab in $CINDER_TIERS_LAB is destroyed by the
+steps ci to tiered.
 
 steps:
   ci             .ci/run, from a destroyed lab

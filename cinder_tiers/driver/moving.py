@@ -476,8 +476,8 @@ class ClusterImages:
     def _cancel_tasks(self, move: Move) -> None:
         """Wait until the manager does nothing for a move any more.
 
-        Not for a task that has not begun: once that is cancelled, the manager
-        (Ceph 16 to 20) ends the thread of all tasks when it comes to it. It
+        It does not cancel a task that has not begun: if one is cancelled, the
+        manager (Ceph 16) ends the thread of all tasks when it comes to it. It
         ends a task whose image is gone.
         """
         for _ in range(CANCEL_S):

@@ -292,7 +292,7 @@ class Moves:
             },
         )
 
-    def _end_of(self, move: moving.Move) -> None:
+    def _drop_ended(self, move: moving.Move) -> None:
         self._drop(move)
         LOG.info('The move of %s has ended.', move)
 
@@ -362,13 +362,13 @@ class Moves:
             images.take_back(move, state)
             if self._unanswered[move]:
                 self._settle(move, is_answered=False)
-            self._end_of(move)
+            self._drop_ended(move)
         elif state is moving.MoveState.OVER:
             if images.has_task(move):
                 # It has the image open yet, and who deletes it is refused.
                 return
             images.forget(move)
-            self._end_of(move)
+            self._drop_ended(move)
         elif step is MoveStep.EXECUTE:
             images.add_task(moving.Task.EXECUTE, move)
         elif step is MoveStep.COMMIT:

@@ -1164,7 +1164,7 @@ class DriverContract(Families):
         driver.create_cloned_volume(self.add('slow'), volume)
 
     def begin(self, service, volume):
-        """What is seen of a move before Ceph's manager has its task."""
+        """Move a volume as a retype does, without the task to copy it."""
         # The periodic task would give it that.
         service.driver._going_on.stop()
         move = self.move_of(volume)

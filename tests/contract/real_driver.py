@@ -67,7 +67,7 @@ class RealCluster(fixtures.Fixture):
 
         :param manager: whether also the right to give it tasks.
         :param tiers: in whose pools.
-        :param others: in which pools besides.
+        :param others: names of more pools in which it gets them.
         """
         pools = [*(self.rados_pools[tier] for tier in tiers), *others]
         grants = ', '.join(f'profile rbd pool={pool}' for pool in pools)

@@ -274,7 +274,7 @@ def use_tiered_driver_for_class(
 ):
     """Have one backend for all tiers of a Ceph while tests of a class run.
 
-    :param services: what is restarted beside cinder-volume.
+    :param services: services that are restarted besides cinder-volume.
     :param catalog: path of another tiers file.
     :param settings: more of cinder.conf.
     """

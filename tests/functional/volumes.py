@@ -135,7 +135,7 @@ class VolumesTestCase(lab.LabTestCase):
     def boot(self, volumes, script='#!/bin/sh\n'):
         """Request a server that boots from the first of some volumes.
 
-        :param script: what its guest runs.
+        :param script: shell script that its guest runs when it boots.
         :returns: as Nova answers.
         """
         nova = self.member.compute

@@ -404,7 +404,7 @@ class _Work:
     ) -> StepResult:
         """Carry out a step that is not refused.
 
-        :param shelved: what has shelved its server; None if no server has it.
+        :param shelved: the shelving of its server; None if no server has it.
         """
         host = None
         try:
@@ -546,7 +546,7 @@ class _Work:
     def _give_task(
         self, session: ceph_session.Session, pool: str, image: str
     ) -> collections.abc.Mapping | None:
-        """Have Ceph's manager begin to flatten an image, if it is busy later.
+        """Ask Ceph's manager to flatten an image, again while it is silent.
 
         :returns: its task; None if the image is flattened.
         :raises errors.TiersError: it refused, or does not answer.

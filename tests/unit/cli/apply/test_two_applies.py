@@ -96,7 +96,7 @@ class TwoAppliesTestCase(testtools.TestCase):
         self.assertEqual(0, self.planned())
 
     def test_no_server_is_shelved_while_another_command_may_do_it(self):
-        """What it has left is of a process that was killed."""
+        """A server that is locked later was locked by a killed process."""
         first = self.start()
         second = self.run_tier('repair', '--shelve', '--yes')
         self.assertEqual((1, ''), (second.status, second.stdout))
