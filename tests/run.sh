@@ -49,7 +49,8 @@ parts:
 The lab is brought up for the functional, the long and the tempest part and,
 unless it was up before, taken down at the end. Its state is in
 $CINDER_TIERS_LAB. If a run was killed while it tested a lab that it had
-brought up, the next one destroys that lab first. The contract part makes a
+brought up, the next one destroys that lab first; so does one for which a lab
+of an earlier run does not come up. The contract part makes a
 lab of its own that has only Ceph, in a folder beside it whose name ends in
 -contract, and removes all of it but uv and supervisord.
 Another Debian is made by devstack/release.sh, and stays for the next time.
@@ -314,18 +315,32 @@ $(end_of_log "$part" | tail -n 20)"
     fi
 }
 
-# bring_lab_up PART ARGUMENT...: the arguments are those of lab.sh up.
+# bring_lab_up PART ARGUMENT...: the arguments are those of lab.sh up. What a
+# busy machine did not do in time is done by a second try, which goes on where
+# the first one ended; a lab of an earlier run, which may be what is wrong, is
+# made anew.
 bring_lab_up() {
-    local part=$1 status started=$SECONDS
+    local part=$1 status started=$SECONDS earlier=
     shift
+    if [[ -n $lab_is_ours && -e $LAB/lab.json ]]; then
+        earlier=yes
+    fi
     # One at a time: both install packages, and keep Debian from starting them.
-    run flock --close "$RESULTS/lab-up.lock" devstack/lab.sh up "$@" \
-        >>"$RESULTS/$part.log" 2>&1
+    local up=(flock --close "$RESULTS/lab-up.lock" devstack/lab.sh up "$@")
+    run "${up[@]}" >>"$RESULTS/$part.log" 2>&1
     status=$?
+    if ((status != 0)); then
+        echo "== lab of $part: not up after $((SECONDS - started)) s, once more"
+        end_of_log "$part"
+        [[ -z $earlier ]] || run devstack/lab.sh destroy --keep-downloads \
+            >>"$RESULTS/$part.log" 2>&1
+        run "${up[@]}" >>"$RESULTS/$part.log" 2>&1
+        status=$?
+    fi
     echo "== lab of $part: up after $((SECONDS - started)) s"
     if ((status != 0)); then
-        fail "$part" "none ran, devstack/lab.sh up: status $status"
-        end_of_log "$part"
+        fail "$part" "none ran, devstack/lab.sh up: status $status
+$(end_of_log "$part" | tail -n 20)"
     fi
     return "$status"
 }

@@ -186,6 +186,13 @@ exec {python} -m stestr --repo-url "$repository" \\
 LAB = """#!/bin/sh
 [ "$1" = status ] || echo "lab.sh $1" >>called
 """
+# Up at its second try, or at none.
+SLOW_LAB = """#!/bin/sh
+[ "$1" = status ] || echo "lab.sh $1" >>called
+[ "$1" = up ] || exit 0
+echo "mariadb: no answer within 180 s, try $(grep -c up called)"
+[ "$(grep -c up called)" = {tries} ]
+"""
 TEST = """
 import unittest
 
@@ -350,6 +357,38 @@ class SelectedTestCase(testtools.TestCase):
                 'tox py3 ./tests/unit/cli',
             ],
             sorted(called),
+        )
+
+    def test_a_lab_that_is_not_up_in_time_is_brought_up_again(self):
+        self.add('devstack/lab.sh', SLOW_LAB.format(tries=2))
+        done, called = self.run_sh('tests/functional/test_e.py')
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertIn('s, once more\nmariadb: no answer', done.stdout)
+        self.assertEqual(2, called.count('lab.sh up'))
+
+    def test_a_lab_of_an_earlier_run_that_does_not_come_up_is_made_anew(self):
+        self.add('lab/lab.json', '{}')
+        self.add('devstack/lab.sh', SLOW_LAB.format(tries=2))
+        done, called = self.run_sh('tests/functional/test_e.py')
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual(
+            ['lab.sh up', 'lab.sh destroy', 'lab.sh up', 'lab.sh down'],
+            [call for call in called if call.startswith('lab.sh')],
+        )
+
+    def test_the_reason_why_no_lab_came_up_is_behind_what_failed(self):
+        self.add('devstack/lab.sh', SLOW_LAB.format(tries='none'))
+        done, called = self.run_sh('tests/functional/test_e.py')
+        self.assertEqual(1, done.returncode)
+        self.assertEqual(2, called.count('lab.sh up'))
+        self.assertEqual(
+            [
+                'FAILED functional: none ran, devstack/lab.sh up: status 1',
+                'mariadb: no answer within 180 s, try 1',
+                'mariadb: no answer within 180 s, try 2',
+                '0 passed, 0 failed, 0 skipped',
+            ],
+            done.stdout.splitlines()[-4:],
         )
 
     def test_a_part_that_is_named_too_runs_as_a_whole(self):

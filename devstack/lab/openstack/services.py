@@ -256,9 +256,18 @@ def _configuration_digest(files: Iterable[pathlib.Path]) -> dict[str, str]:
 
 
 def _threads_environment(lab: layout.Layout, service: str) -> dict[str, str]:
-    """Return the variable by which Cinder runs with native threads."""
+    """Return the variables by which Cinder runs with native threads.
+
+    ``cinder/image/image_utils.py`` of Cinder 29 reads and writes images by
+    eventlet's ``tpool``, whose answers reach only the native thread that used
+    it first: an image that another thread downloads stays in ``creating``.
+    With a pool of 0, ``tpool`` works in the thread that calls it.
+    """
     if service == 'cinder' and lab.threads == 'native':
-        return {'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'}
+        return {
+            'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
+            'EVENTLET_THREADPOOL_SIZE': '0',
+        }
     return {}
 
 

@@ -116,7 +116,13 @@ class CinderFilesTest(ServicesTestCase):
 class ThreadsTest(ServicesTestCase):
     """Cinder's services run with native threads unless told otherwise."""
 
-    VARIABLE = 'OS_CINDER_DISABLE_EVENTLET_PATCHING'
+    #: Without the second one, images are downloaded by one thread only.
+    VARIABLES = (
+        'OS_CINDER_DISABLE_EVENTLET_PATCHING',
+        'EVENTLET_THREADPOOL_SIZE',
+    )
+    NATIVE = ('1', '0')
+    EVENTLET = (None, None)
 
     def programs(self):
         return [
@@ -128,24 +134,24 @@ class ThreadsTest(ServicesTestCase):
 
     def values(self):
         return [
-            program.environment.get(self.VARIABLE)
+            tuple(map(program.environment.get, self.VARIABLES))
             for program in self.programs()
         ]
 
     def test_native_threads_are_the_first_choice(self):
         self.assertEqual('native', self.lab.threads)
-        self.assertEqual(['1'] * 3, self.values())
+        self.assertEqual([self.NATIVE] * 3, self.values())
 
     def test_a_lab_from_before_there_was_a_choice_keeps_eventlet(self):
         (self.lab.root / 'cinder-threads').unlink()
         self.lab = layout.load_or_create(self.lab.root, {})
         self.assertEqual('eventlet', self.lab.threads)
-        self.assertEqual([None] * 3, self.values())
+        self.assertEqual([self.EVENTLET] * 3, self.values())
 
     def test_another_choice_starts_all_of_cinder_anew(self):
         before = self.programs()
         self.lab.choose_threads('eventlet')
-        self.assertEqual([None] * 3, self.values())
+        self.assertEqual([self.EVENTLET] * 3, self.values())
         for old, new in zip(before, self.programs(), strict=True):
             self.assertNotEqual(old, new)
         self.lab.choose_threads('native')
@@ -154,7 +160,7 @@ class ThreadsTest(ServicesTestCase):
     def test_the_choice_outlives_another_start(self):
         self.lab.choose_threads('eventlet')
         self.lab = layout.load_or_create(self.lab.root, {})
-        self.assertEqual([None] * 3, self.values())
+        self.assertEqual([self.EVENTLET] * 3, self.values())
 
     def test_other_services_are_left_as_they_are(self):
         (self.lab.etc / 'nova.conf').write_text('')
